@@ -1,0 +1,128 @@
+import { messageIdsOf, toCheckpoint } from "./checkpoint.js";
+import { checkFunction, checkOneOf } from "./check.js";
+
+const EVENTS = ["checkpoint.created", "session.changed", "session.deleted", "restored", "connection", "data.lost", "blocked"];
+
+/** A listener's error is the listener's: it is reported as the platform reports any, and reaches nobody else. */
+export function report(error) {
+  if (typeof reportError === "function") reportError(error);
+  else console.error("turnmark: an event listener failed:", error);
+}
+
+/** The listeners of one store. */
+export class Listeners {
+  #lists = new Map(EVENTS.map((event) => [event, new Set()]));
+
+  on(event, listener) {
+    const entry = { listener: checkFunction(listener, "listener") };
+    const list = this.#lists.get(checkOneOf(event, EVENTS, "event"));
+    list.add(entry);
+    return () => void list.delete(entry);
+  }
+
+  has(event) {
+    return this.#lists.get(event).size > 0;
+  }
+
+  emit(event, payload) {
+    for (const { listener } of [...(this.#lists.get(event) ?? [])]) deliver(listener, payload);
+  }
+
+  clear() {
+    for (const list of this.#lists.values()) list.clear();
+  }
+}
+
+/** Calls a listener. A rejection of an async one is its error too. */
+export function deliver(listener, payload) {
+  try {
+    const returned = listener(payload);
+    if (typeof returned?.then === "function") returned.then(undefined, report);
+  } catch (error) {
+    report(error);
+  }
+}
+
+/**
+ * Turns what an engine reports into the public events of every store that shares it, in the order of the commits.
+ *
+ * An event goes out at once, so that it is heard before the operation's promise resolves; only a checkpoint whose message
+ * ids have to be read first (another tab's) waits, and those behind it wait with it.
+ */
+export class Hub {
+  /** Stores' {@link Listeners}. */
+  audience = new Set();
+  /** What was lost before this engine opened, kept for those who listen later. */
+  lost = null;
+  #engine = null;
+  #expected = new Map();
+  #waiting = null;
+
+  attach(engine) {
+    this.#engine = engine;
+  }
+
+  /** Adds a store's listeners, who also hear of what was lost before they came. */
+  join(listeners) {
+    if (this.audience.has(listeners)) return;
+    this.audience.add(listeners);
+    if (this.lost) listeners.emit("data.lost", this.lost);
+  }
+
+  /** Tells which message ids the operation in flight will leave in a session. */
+  async expecting(session, ids, operation) {
+    this.#expected.set(session, ids);
+    try {
+      return await operation();
+    } finally {
+      this.#expected.delete(session);
+    }
+  }
+
+  /** Resolves when everything received so far has been heard. */
+  async settled() {
+    await this.#waiting;
+  }
+
+  /** The engine's listener. Never throws: the engine has committed already. */
+  receive = (raw) => {
+    if (this.#waiting !== null) {
+      this.#wait(raw, this.#waiting.then(() => this.#translate(raw)));
+      return;
+    }
+    try {
+      const event = this.#translate(raw);
+      if (event instanceof Promise) this.#wait(raw, event);
+      else this.#emit(raw.type, event);
+    } catch (error) {
+      report(error);
+    }
+  };
+
+  #wait({ type }, event) {
+    const heard = event.then((payload) => this.#emit(type, payload)).catch(report).then(() => {
+      if (this.#waiting === heard) this.#waiting = null;
+    });
+    this.#waiting = heard;
+  }
+
+  #emit(type, payload) {
+    if (type === "data.lost") this.lost = payload;
+    if (payload !== null) for (const listeners of [...this.audience]) listeners.emit(type, payload);
+  }
+
+  /** The public payload, or a promise of it; `null` when nobody wants it. */
+  #translate({ type, ...payload }) {
+    if (type === "checkpoint.created") return this.#created(payload);
+    // The epoch is the engine's own business.
+    delete payload.epoch;
+    return payload;
+  }
+
+  #created({ checkpoint: raw, origin }) {
+    if (![...this.audience].some((listeners) => listeners.has("checkpoint.created"))) return null;
+    const created = (ids) => ({ checkpoint: toCheckpoint(raw, ids), origin });
+    const ids = messageIdsOf(this.#engine, raw, origin === "local" ? this.#expected.get(raw.sessionId) : undefined);
+    return ids instanceof Promise ? ids.then(created) : created(ids);
+  }
+}

@@ -1,0 +1,375 @@
+//! The engine: one method for each command, over any storage. Natively and in the browser it is the same code.
+//!
+//! A method draws what is not a function of stored rows (time, randomness), runs one planner in one transaction, and tells
+//! listeners what happened, in that order: nothing is announced before it is committed.
+
+mod reading;
+mod recall;
+mod removal;
+
+use std::cell::Cell;
+
+use recall::Recall;
+
+use crate::codec::key::{Key, Store};
+use crate::codec::row::{Meta, Row};
+use crate::error::{Code, Error, Result};
+use crate::ids::{CheckpointId, DeviceId, ScopeId, SessionId, Stamp, TaskId};
+use crate::model::body::Text;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::part::Part;
+use crate::model::retention::Retention;
+use crate::plan::bundle::{self, Bundle, Imported, OnExisting};
+use crate::plan::fork::{self, Fork};
+use crate::plan::parts::Named;
+use crate::plan::recover::{self, Recover};
+use crate::plan::restore::{self, Restore, Restored, Target};
+use crate::plan::write::{self, Change, Known, Metadata, Upkeep, Write};
+use crate::plan::{delete, inspect, pending};
+use crate::store::{Access, Level, Op, Plan, Planned, Storage, View};
+
+/// Time and randomness.
+pub trait Platform {
+    /// The clock, in epoch milliseconds.
+    fn now(&self) -> u64;
+    /// 32 random bytes.
+    ///
+    /// # Errors
+    /// `Unavailable` where the platform has no source of randomness.
+    fn random(&self) -> Result<[u8; 32]>;
+}
+
+/// What a listener hears, after it is committed.
+#[derive(Clone, Debug)]
+pub enum Event<T> {
+    /// A checkpoint was written (P-10).
+    Created(Box<Checkpoint<T>>),
+    /// A session's head, title or checkpoints changed.
+    Changed {
+        /// The session.
+        session: SessionId,
+        /// Why, in a word.
+        reason: &'static str,
+    },
+    /// A session was deleted.
+    Deleted(SessionId),
+    /// A restore was made.
+    Restored {
+        /// The session.
+        session: SessionId,
+        /// The new newest checkpoint.
+        checkpoint: CheckpointId,
+        /// The checkpoint that was restored.
+        target: Option<CheckpointId>,
+        /// The state before.
+        restore_point: CheckpointId,
+    },
+}
+
+const READ: Access = Access::read(&[Store::Sessions, Store::Checkpoints]);
+const LOAD: Access =
+    Access::read(&[Store::Sessions, Store::Checkpoints, Store::Messages, Store::Objects, Store::Writes]);
+const WRITE: Access =
+    Access::write(&[Store::Sessions, Store::Checkpoints, Store::Messages, Store::References, Store::Objects]);
+/// What most turns touch: fewer stores, and a shorter way through the browser.
+const TURN: Access = Access::write(&[Store::Sessions, Store::Checkpoints, Store::Messages]);
+const HEADS: Access = Access::write(&[Store::Sessions, Store::Checkpoints]);
+const PENDING: Access =
+    Access::write(&[Store::Sessions, Store::Checkpoints, Store::References, Store::Objects, Store::Writes]);
+
+/// What a write answers.
+#[derive(Clone, Debug)]
+pub struct Saved<T> {
+    /// The new checkpoint.
+    pub checkpoint: Checkpoint<T>,
+    /// What should be done soon; see [`Engine::upkeep`].
+    pub upkeep: Upkeep,
+}
+
+fn identity<T: Text>(view: &View<T>) -> Planned<Option<DeviceId>> {
+    match view.row(Key::meta())?.as_deref() {
+        Some(Row::Meta(meta)) => Ok(Some(meta.device.clone())),
+        Some(_) => Err(Error::unreadable(Key::meta(), "it is something else").into()),
+        None => Ok(None),
+    }
+}
+
+/// Gives a database a device id, unless it has one.
+async fn identify<S: Storage>(storage: &S, device: &DeviceId, now: u64) -> Result<DeviceId> {
+    let create = |view: &View<S::Text>| {
+        // Another tab may have been first.
+        if let Some(device) = identity(view)? {
+            return Ok(Plan::read(device));
+        }
+        let meta = Row::Meta(Meta { device: device.clone(), created: now });
+        Ok(Plan { writes: vec![Op::Put(Key::meta(), meta)], answer: device.clone() })
+    };
+    storage.run(Access::write(&[Store::Meta]), create).await
+}
+
+/// One scope of a database.
+pub struct Engine<S: Storage> {
+    storage: S,
+    scope: ScopeId,
+    device: DeviceId,
+    retention: Retention,
+    platform: Box<dyn Platform>,
+    listener: Box<dyn Fn(Event<S::Text>)>,
+    /// The newest instant a stamp was drawn at, and how many were drawn then.
+    drawn: Cell<(u64, u16)>,
+    recall: Recall<S::Text>,
+}
+
+impl<S: Storage> Engine<S> {
+    /// Opens a scope. A database that is new gets its device id, which also proves that it can be written.
+    ///
+    /// # Errors
+    /// Whatever the storage fails with.
+    pub async fn open(
+        storage: S,
+        scope: ScopeId,
+        retention: Retention,
+        platform: Box<dyn Platform>,
+        listener: Box<dyn Fn(Event<S::Text>)>,
+    ) -> Result<Self> {
+        // A device id needs no device: any will do for drawing one.
+        let stamp = Stamp::new(platform.now(), DeviceId::parse("new")?, platform.random()?, 0);
+        let find = |view: &View<S::Text>| Ok(Plan::read(identity(view)?));
+        let device = match storage.run(Access::read(&[Store::Meta]), find).await? {
+            Some(device) => device,
+            None => identify(&storage, &stamp.fresh_device(), stamp.now).await?,
+        };
+        Ok(Engine {
+            storage,
+            scope,
+            device,
+            retention,
+            platform,
+            listener,
+            drawn: Cell::new((0, 0)),
+            recall: Recall::default(),
+        })
+    }
+
+    /// The storage.
+    pub fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// This browser profile.
+    pub fn device(&self) -> &DeviceId {
+        &self.device
+    }
+
+    /// The scope.
+    pub fn scope(&self) -> &ScopeId {
+        &self.scope
+    }
+
+    /// How durable what this engine acknowledges is.
+    pub fn level(&self) -> Level {
+        self.storage.level()
+    }
+
+    /// Time, randomness and device of one command.
+    ///
+    /// # Errors
+    /// `Unavailable` where there is no randomness.
+    pub fn stamp(&self) -> Result<Stamp> {
+        let now = self.platform.now();
+        let (last, count) = self.drawn.get();
+        let count = if now == last { count.wrapping_add(1) } else { 0 };
+        self.drawn.set((now, count));
+        Ok(Stamp::new(now, self.device.clone(), self.platform.random()?, count))
+    }
+
+    fn changed(&self, session: &SessionId, reason: &'static str) {
+        (self.listener)(Event::Changed { session: session.clone(), reason });
+    }
+
+    /// Writes new content as one checkpoint (P-02, P-10).
+    ///
+    /// # Errors
+    /// `NotLoaded`, `EmptyOverNonEmpty`, `UnknownParent`, `TooLarge`; `Conflict` when another writer was first, with the
+    /// branch that holds the work.
+    pub async fn write(
+        &self,
+        session: SessionId,
+        change: Change<S::Text>,
+        metadata: Metadata<S::Text>,
+        expect: Option<u64>,
+    ) -> Result<Saved<S::Text>> {
+        let command = Write {
+            scope: self.scope.clone(),
+            session,
+            change,
+            metadata,
+            expect,
+            stamp: self.stamp()?,
+            retention: self.retention,
+        };
+        let known = self.recall.take(&command.session);
+        let access = if command.change.is_plain() { TURN } else { WRITE };
+        let written = self.storage.run(access, |view| write::plan(view, &command, known.as_ref())).await;
+        let written = match written {
+            Ok(written) => written,
+            Err(error) => {
+                self.recall.keep(&command.session, known);
+                return Err(error);
+            }
+        };
+        (self.listener)(Event::Created(Box::new(written.checkpoint.clone())));
+        self.changed(&written.checkpoint.session, "write");
+        if let Some(branch) = written.conflict {
+            let message = format!(
+                "session {:?} was changed by another writer first. Nothing was lost: this work was kept as session {:?}",
+                command.session, branch.session
+            );
+            return Err(Error::new(Code::Conflict, message).kept_in(branch));
+        }
+        if let Some(learned) = written.learned {
+            let mut known = learned.read.or(known).unwrap_or(Known { epoch: 0, bytes: 0, messages: Vec::new() });
+            known.messages.truncate(learned.keep);
+            known.messages.extend(learned.rest);
+            known.epoch = learned.epoch;
+            known.bytes = written.checkpoint.state.size;
+            self.recall.keep(&command.session, Some(known));
+        }
+        self.recall.saw(&written.checkpoint);
+        Ok(Saved { checkpoint: written.checkpoint, upkeep: written.upkeep })
+    }
+
+    /// Restores: rollback (P-13), undo or redo.
+    ///
+    /// # Errors
+    /// `UnknownSession`, `UnknownCheckpoint`, `NothingToUndo`, `NothingToRedo`, `Conflict`.
+    pub async fn restore(&self, session: SessionId, target: Target, expect: Option<u64>) -> Result<Restored<S::Text>> {
+        let command = Restore {
+            scope: self.scope.clone(),
+            session,
+            target,
+            expect,
+            stamp: self.stamp()?,
+            retention: self.retention,
+        };
+        let restored = self.storage.run(HEADS, |view| restore::plan(view, &command)).await?;
+        (self.listener)(Event::Created(Box::new(restored.restore_point.clone())));
+        (self.listener)(Event::Created(Box::new(restored.checkpoint.clone())));
+        (self.listener)(Event::Restored {
+            session: command.session.clone(),
+            checkpoint: restored.checkpoint.id.clone(),
+            target: restored.target.clone(),
+            restore_point: restored.restore_point.id.clone(),
+        });
+        self.changed(&command.session, "restore");
+        self.recall.saw(&restored.checkpoint);
+        Ok(restored)
+    }
+
+    /// Rolls a session back to a checkpoint, every part of it.
+    ///
+    /// # Errors
+    /// As [`Engine::restore`].
+    pub async fn rollback(
+        &self,
+        session: SessionId,
+        id: CheckpointId,
+        expect: Option<u64>,
+    ) -> Result<Restored<S::Text>> {
+        self.restore(session, Target::Rollback { id, parts: Part::ALL.to_vec() }, expect).await
+    }
+
+    /// Forks a session (P-15).
+    ///
+    /// # Errors
+    /// `UnknownSession`, `UnknownCheckpoint`, `AlreadyExists`.
+    pub async fn fork(
+        &self,
+        source: SessionId,
+        checkpoint: CheckpointId,
+        target: SessionId,
+    ) -> Result<Checkpoint<S::Text>> {
+        let command = Fork { scope: self.scope.clone(), source, checkpoint, target, stamp: self.stamp()? };
+        let access = Access::write(&[Store::Sessions, Store::Checkpoints, Store::Writes]);
+        let forked = self.storage.run(access, |view| fork::plan(view, &command)).await?;
+        (self.listener)(Event::Created(Box::new(forked.clone())));
+        self.changed(&command.target, "fork");
+        Ok(forked)
+    }
+
+    /// Pins or unpins a checkpoint.
+    ///
+    /// # Errors
+    /// `UnknownSession`, `UnknownCheckpoint`.
+    pub async fn pin(&self, session: &SessionId, checkpoint: &CheckpointId, pinned: bool) -> Result<()> {
+        self.storage.run(HEADS, |view| delete::pin(view, &self.scope, session, checkpoint, pinned)).await?;
+        self.changed(session, "pin");
+        Ok(())
+    }
+
+    /// Gives the database its device id again, where the browser has made it anew under this engine.
+    ///
+    /// # Errors
+    /// Whatever the storage fails with.
+    pub async fn identify(&self) -> Result<()> {
+        identify(&self.storage, &self.device, self.platform.now()).await.map(|_| ())
+    }
+
+    /// Sets or removes a session's title.
+    ///
+    /// # Errors
+    /// `TooLarge`.
+    pub async fn set_title(&self, session: &SessionId, title: Option<String>) -> Result<()> {
+        let stamp = self.stamp()?;
+        let access = Access::write(&[Store::Sessions]);
+        self.storage.run(access, |view| delete::title(view, &self.scope, session, title.clone(), &stamp)).await?;
+        self.changed(session, "title");
+        Ok(())
+    }
+
+    /// Attaches writes to the newest checkpoint of a session.
+    ///
+    /// # Errors
+    /// `UnknownSession`, `UnknownCheckpoint`, `TooLarge`.
+    pub async fn put_writes(&self, session: &SessionId, task: &TaskId, values: &[Named<S::Text>]) -> Result<()> {
+        self.storage.run(PENDING, |view| pending::put(view, &self.scope, session, task, values)).await
+    }
+
+    /// Finalizes (or drops) an interrupted session's newest checkpoint and gives it with the session's new epoch; `None`
+    /// when it is not interrupted.
+    ///
+    /// # Errors
+    /// `UnknownSession`.
+    pub async fn recover(&self, session: SessionId, drop: bool) -> Result<Option<(CheckpointId, u64)>> {
+        let command = Recover { scope: self.scope.clone(), session, drop, stamp: self.stamp()? };
+        let recovered = self.storage.run(HEADS, |view| recover::plan(view, &command)).await?;
+        let Some(recovered) = recovered else { return Ok(None) };
+        if let Some(created) = recovered.created {
+            (self.listener)(Event::Created(Box::new(created)));
+        }
+        self.changed(&command.session, "recover");
+        Ok(Some((recovered.interrupted, recovered.epoch)))
+    }
+
+    /// Imports a bundle: all of it, or nothing. Everything in it is checked before the transaction opens.
+    ///
+    /// # Errors
+    /// `BadBundle`, `AlreadyExists`.
+    pub async fn import(&self, bundle: &Bundle<S::Text>, on: OnExisting) -> Result<Imported> {
+        inspect::check(bundle)?;
+        let stamp = self.stamp()?;
+        let access = Access::write(&[
+            Store::Sessions,
+            Store::Checkpoints,
+            Store::Messages,
+            Store::References,
+            Store::Objects,
+            Store::Writes,
+        ]);
+        let imported = self.storage.run(access, |view| bundle::import(view, &self.scope, bundle, on, &stamp)).await?;
+        for (_, id, ..) in &imported.sessions {
+            self.changed(id, "import");
+        }
+        Ok(imported)
+    }
+}

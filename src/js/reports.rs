@@ -1,0 +1,183 @@
+//! Reports to JavaScript: differences, listings of sessions and operations, previews, status, verification, bundles.
+
+use wasm_bindgen::JsValue;
+
+use super::events::Announcer;
+use super::output::{Answer, Binaries, attached, id, origin, serialize};
+use super::plain::{Plain, count, list, number, or_null};
+use super::storage::AnyStorage;
+use crate::browser::JsText;
+use crate::engine::Engine;
+use crate::ids::{CheckpointId, SessionId};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::session::Session;
+use crate::plan::bundle::{Bundle, Imported};
+use crate::plan::diff::{ChannelChange, Diff, MessageChange};
+use crate::plan::objects::Value;
+use crate::plan::status::{Preview, Status};
+use crate::plan::verify::{Fault, Report};
+
+fn side(value: Option<Value<JsText>>, binaries: &Binaries) -> Option<Plain> {
+    value.map(|value| Plain::new().with("binaries", attached(&value.refs, binaries)).with("text", value.text))
+}
+
+/// What differs between two states.
+pub fn diff(diff: Diff<JsText>) -> JsValue {
+    let binaries = &diff.binaries;
+    let message = |change: MessageChange<JsText>| {
+        Plain::new()
+            .with("change", change.how.word())
+            .with("id", or_null(change.id))
+            .with("fromIndex", or_null(change.from))
+            .with("toIndex", or_null(change.to))
+            .maybe("before", side(change.before, binaries))
+            .maybe("after", side(change.after, binaries))
+            .into()
+    };
+    let channel = |change: ChannelChange<JsText>| {
+        Plain::new()
+            .with("channel", change.channel)
+            .with("change", change.how.word())
+            .maybe("before", side(change.before, binaries))
+            .maybe("after", side(change.after, binaries))
+            .into()
+    };
+    Plain::new()
+        .with("commonPrefix", diff.common_prefix)
+        .with("messages", list(diff.messages, message))
+        .with("channels", list(diff.channels, channel))
+        .into()
+}
+
+/// A session's summary.
+pub fn session(session: &Session) -> JsValue {
+    Plain::new()
+        .with("id", session.id.as_str())
+        .with("title", or_null(session.title.as_deref()))
+        .with("createdAt", number(session.created))
+        .with("updatedAt", number(session.updated))
+        .with("messageCount", session.state.spans.count())
+        .with("checkpointCount", session.checkpoints)
+        .with("headCheckpointId", or_null(session.head.as_ref().map(|head| id(&head.id))))
+        .with("forkedFrom", or_null(session.forked_from.as_ref().map(origin)))
+        .with("conflictOf", or_null(session.conflict_of.as_ref().map(SessionId::as_str)))
+        .with("provisional", session.head.as_ref().is_some_and(|head| head.provisional))
+        .into()
+}
+
+/// Summaries of sessions.
+pub fn sessions(sessions: &[Session]) -> JsValue {
+    list(sessions, session)
+}
+
+/// The operation log.
+pub fn operations(operations: &[Checkpoint<JsText>], undo: Option<u32>) -> JsValue {
+    list(operations, |cp| {
+        Plain::new()
+            .with("seq", cp.seq)
+            .with("type", cp.operation.action.word())
+            .with("checkpointId", id(&cp.id))
+            .with("createdAt", number(cp.at))
+            .with("source", cp.source.word())
+            .with("summary", cp.sentence())
+            .with("undoable", undo == Some(cp.seq))
+            .into()
+    })
+}
+
+/// What an operation would change.
+pub fn preview(preview: Preview<JsText>, operation: &str) -> JsValue {
+    let keep =
+        |(kept, reason): &(CheckpointId, String)| Plain::new().with("id", id(kept)).with("reason", reason).into();
+    Plain::new()
+        .with("operation", operation)
+        .with("targetCheckpointId", or_null(preview.target.as_ref().map(id)))
+        .with("deletes", list(&preview.deletes, id))
+        .with("keeps", list(&preview.keeps, keep))
+        .with("diff", or_null(preview.diff.map(diff)))
+        .into()
+}
+
+/// What the store holds and how it stands.
+pub fn status(status: &Status, engine: &Engine<AnyStorage>, announcer: &Announcer, schema: u32) -> JsValue {
+    let counts = Plain::new()
+        .with("sessions", count(status.sessions))
+        .with("checkpoints", count(status.checkpoints))
+        .with("messageRows", count(status.message_rows))
+        .with("objects", count(status.object_rows))
+        .with("pendingWrites", count(status.pending_writes));
+    let interrupted = |(session, checkpoint, since): &(SessionId, CheckpointId, u64)| {
+        Plain::new()
+            .with("sessionId", session.as_str())
+            .with("checkpointId", id(checkpoint))
+            .with("since", number(*since))
+            .into()
+    };
+    let storage = engine.storage();
+    Plain::new()
+        .with("backend", if storage.is_shared() { "indexeddb" } else { "memory" })
+        .with("durability", storage.mode().unwrap_or("none"))
+        .with("level", announcer.durability().level)
+        .with("schemaVersion", schema)
+        .with("counts", counts)
+        .with("interrupted", list(&status.provisional, interrupted))
+        .with("dataLost", storage.data_lost().is_some())
+        .with("connection", announcer.connection_state())
+        .with("deviceId", engine.device().as_str())
+        .into()
+}
+
+/// The findings of a verification.
+pub fn report(report: &Report) -> JsValue {
+    let checked = Plain::new()
+        .with("sessions", count(report.sessions))
+        .with("checkpoints", count(report.checkpoints))
+        .with("messages", count(report.messages))
+        .with("objects", count(report.objects))
+        .with("pendingWrites", count(report.pending_writes));
+    let fault = |fault: &Fault| {
+        Plain::new()
+            .with("fault", fault.wrong.word())
+            .with("record", &fault.record)
+            .with("message", &fault.message)
+            .with("affects", list(&fault.affects, id))
+            .into()
+    };
+    Plain::new().with("ok", report.is_ok()).with("checked", checked).with("faults", list(&report.faults, fault)).into()
+}
+
+/// What a recovery did.
+pub fn recovered(done: &[(SessionId, CheckpointId, u64)], dropped: bool) -> JsValue {
+    let action = if dropped { "dropped" } else { "finalized" };
+    list(done, |(session, checkpoint, epoch)| {
+        Plain::new()
+            .with("sessionId", session.as_str())
+            .with("checkpointId", id(checkpoint))
+            .with("action", action)
+            .with("epoch", number(*epoch))
+            .into()
+    })
+}
+
+/// A bundle.
+pub fn bundle(bundle: &Bundle<JsText>) -> Answer {
+    serialize(bundle)
+}
+
+/// What was imported.
+pub fn imported(imported: &Imported) -> JsValue {
+    let session = |(id, name, checkpoints, messages): &(SessionId, SessionId, usize, u32)| {
+        Plain::new()
+            .with("id", id.as_str())
+            .with("importedAs", name.as_str())
+            .with("checkpoints", count(*checkpoints))
+            .with("messages", *messages)
+            .into()
+    };
+    let skipped =
+        |(id, reason): &(SessionId, String)| Plain::new().with("id", id.as_str()).with("reason", reason).into();
+    Plain::new()
+        .with("sessions", list(&imported.sessions, session))
+        .with("skipped", list(&imported.skipped, skipped))
+        .into()
+}

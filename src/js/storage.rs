@@ -1,0 +1,94 @@
+//! Either storage, chosen when a store is opened.
+
+use crate::browser::{IndexedDbStorage, JsText, OpenOptions};
+use crate::error::Result;
+use crate::store::memory::MemoryStorage;
+use crate::store::{Access, Level, Step, Storage};
+
+/// Memory or IndexedDB. Clones share it.
+#[derive(Clone)]
+pub enum AnyStorage {
+    /// Gone with the page.
+    Memory(MemoryStorage<JsText>),
+    /// Kept by the browser, with the durability it was asked for.
+    IndexedDb(IndexedDbStorage, &'static str),
+}
+
+impl AnyStorage {
+    /// An empty memory.
+    pub fn memory() -> Self {
+        AnyStorage::Memory(MemoryStorage::default())
+    }
+
+    /// Opens a database.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Blocked`, `TimedOut`, `SchemaTooNew`, `SchemaMismatch`.
+    pub async fn indexed_db(options: OpenOptions) -> Result<Self> {
+        let asked = options.durability.word();
+        Ok(AnyStorage::IndexedDb(IndexedDbStorage::open(options).await?, asked))
+    }
+
+    /// Whether other tabs use the same rows.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, AnyStorage::IndexedDb(..))
+    }
+
+    /// The durability that IndexedDB was asked for.
+    pub fn mode(&self) -> Option<&'static str> {
+        match self {
+            AnyStorage::Memory(_) => None,
+            AnyStorage::IndexedDb(_, asked) => Some(asked),
+        }
+    }
+
+    /// What the browser said when it threw the data away, if it did and said so.
+    pub fn data_lost(&self) -> Option<String> {
+        match self {
+            AnyStorage::Memory(_) => None,
+            AnyStorage::IndexedDb(storage, _) => storage.data_lost(),
+        }
+    }
+
+    /// Whether the database had a fault in this session and has not been cured yet.
+    pub fn is_suspect(&self) -> bool {
+        matches!(self, AnyStorage::IndexedDb(storage, _) if storage.is_suspect())
+    }
+
+    /// Cures a database that had a fault; until then nothing it acknowledges counts as being on the disk.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`, and whatever else ends a transaction.
+    pub async fn heal(&self) -> Result<()> {
+        match self {
+            AnyStorage::IndexedDb(storage, _) if storage.is_suspect() => storage.heal().await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Closes it.
+    pub async fn close(&self) {
+        if let AnyStorage::IndexedDb(storage, _) = self {
+            storage.close().await;
+        }
+    }
+}
+
+impl Storage for AnyStorage {
+    type Text = JsText;
+
+    // Boxed, so that the many commands do not each contain both state machines.
+    async fn transact(&self, access: Access, step: &mut Step<'_, JsText>) -> Result<()> {
+        match self {
+            AnyStorage::Memory(storage) => Box::pin(storage.transact(access, step)).await,
+            AnyStorage::IndexedDb(storage, _) => Box::pin(storage.transact(access, step)).await,
+        }
+    }
+
+    fn level(&self) -> Level {
+        match self {
+            AnyStorage::Memory(storage) => storage.level(),
+            AnyStorage::IndexedDb(storage, _) => storage.level(),
+        }
+    }
+}

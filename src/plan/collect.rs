@@ -1,0 +1,213 @@
+//! Collection of what nothing reaches: mark and sweep in one transaction, so that no write can race it.
+
+use crate::codec::key::{Key, Range, Store};
+use crate::codec::row::Row;
+use crate::error::Error;
+use crate::ids::LogId;
+use crate::model::body::Text;
+use crate::model::hash::Hash;
+use crate::model::session::Session;
+use crate::model::sorted::Set;
+use crate::model::span::Coverage;
+use crate::plan::{head, objects};
+use crate::store::{Op, Plan, Planned, Request, View};
+
+/// Everything that a set of heads, headers and pending writes reaches.
+#[derive(Debug, Default)]
+pub struct Reach {
+    /// Messages.
+    pub messages: Coverage,
+    /// Objects.
+    pub objects: Set<Hash>,
+    /// Those of the objects that may refer to further ones.
+    pub values: Set<Hash>,
+}
+
+/// What starts a mark: rows, and which references to follow.
+pub struct Roots<'a, T> {
+    /// Sessions, checkpoints and pending writes.
+    pub rows: &'a [std::rc::Rc<Row<T>>],
+    /// Keys of the references store.
+    pub references: &'a [Key],
+}
+
+/// What a key of the references store says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// A message refers to an object.
+    Message(LogId, u32, Hash),
+    /// An object refers to a binary.
+    Object(Hash, Hash),
+}
+
+impl Reference {
+    /// Reads a key; `None` for one that this library never writes.
+    #[must_use]
+    pub fn of(key: &Key) -> Option<Self> {
+        let (owner, hash) = (key.text(0)?, Hash::from_hex(key.text(2)?)?);
+        match Hash::from_hex(owner) {
+            Some(owner) => Some(Reference::Object(owner, hash)),
+            None => Some(Reference::Message(LogId::parse(owner).ok()?, key.number(1)?, hash)),
+        }
+    }
+
+    /// Whether what refers is reached.
+    #[must_use]
+    pub fn is_reached(&self, reach: &Reach) -> bool {
+        match self {
+            Reference::Message(log, seq, _) => reach.messages.touches(log, *seq, seq.saturating_add(1)),
+            Reference::Object(owner, _) => reach.objects.contains(owner),
+        }
+    }
+}
+
+/// Marks everything reachable, without reading any content but the nodes of trees. Fails rather than guesses where one
+/// cannot be read.
+///
+/// # Errors
+/// `Need`; `RecordUnreadable`.
+pub fn mark<T: Text>(view: &View<T>, roots: &Roots<'_, T>) -> Planned<Reach> {
+    let mut reach = Reach::default();
+    let mut trees: Set<Hash> = Set::new();
+    for row in roots.rows {
+        match &**row {
+            Row::Session(session) => {
+                reach.messages.add(&session.state.spans);
+                trees.extend(session.state.roots.iter());
+            }
+            Row::Checkpoint(checkpoint) => {
+                reach.messages.add(&checkpoint.state.spans);
+                trees.extend(checkpoint.state.roots.iter());
+            }
+            Row::Write(write) if write.text.is_none() => {
+                reach.values.insert(write.hash);
+            }
+            _ => {}
+        }
+    }
+    let references: Vec<Reference> = roots.references.iter().filter_map(Reference::of).collect();
+    for reference in &references {
+        if let Reference::Message(.., hash) = reference
+            && reference.is_reached(&reach)
+        {
+            reach.values.insert(*hash);
+        }
+    }
+    // Level by level, so that the nodes of one level are read together.
+    let mut front: Vec<Hash> = trees.iter().copied().collect();
+    let mut seen = trees;
+    while !front.is_empty() {
+        let mut below = Vec::new();
+        for node in objects::nodes(view, &front)? {
+            for (_, child) in node.entries() {
+                if node.level == 0 {
+                    reach.values.insert(child);
+                } else if seen.insert(child) {
+                    below.push(child);
+                }
+            }
+        }
+        front = below;
+    }
+    reach.objects.extend(seen.iter().copied());
+    reach.objects.extend(reach.values.iter().copied());
+    for reference in references {
+        if let Reference::Object(owner, hash) = reference
+            && reach.values.contains(&owner)
+        {
+            reach.objects.insert(hash);
+        }
+    }
+    Ok(reach)
+}
+
+/// The rows of the message store with the places they may hold, by their keys alone: a row ends where the next begins.
+#[must_use]
+pub fn extents(keys: &[Key]) -> Vec<(LogId, u32, u32)> {
+    let limit = |from: u32| from.saturating_add(crate::codec::row::MAX_RUN);
+    let mut out: Vec<(LogId, u32, u32)> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let (Some(log), Some(from)) = (key.text(0).and_then(|log| LogId::parse(log).ok()), key.number(1)) else {
+            continue;
+        };
+        if let Some((last, _, to)) = out.last_mut()
+            && *last == log
+        {
+            *to = (*to).min(from);
+        }
+        out.push((log, from, limit(from)));
+    }
+    out
+}
+
+/// What a collection removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Rows of messages.
+    pub message_rows: usize,
+    /// Objects.
+    pub objects: usize,
+}
+
+/// Plans a collection over the whole database. Where a head, header or node cannot be read nothing is collected: what it
+/// reaches is not known.
+///
+/// # Errors
+/// `Need`; `RecordUnreadable`.
+pub fn plan<T: Text>(view: &View<T>) -> Planned<Plan<T, Collected>> {
+    let all = |store| Request::Rows { range: Range::all(store), limit: None };
+    let keys = |store| Request::Keys(Range::all(store));
+    view.want([
+        all(Store::Sessions),
+        all(Store::Checkpoints),
+        all(Store::Writes),
+        keys(Store::Messages),
+        keys(Store::References),
+        keys(Store::Objects),
+    ])?;
+    let mut rows = Vec::new();
+    let mut indebted: Vec<Session> = Vec::new();
+    for store in [Store::Sessions, Store::Checkpoints, Store::Writes] {
+        for read in view.rows(Range::all(store), None)?.iter() {
+            let row = read.row()?;
+            match (&**row, store) {
+                (Row::Session(session), Store::Sessions) => {
+                    if session.debt > 0 {
+                        indebted.push(Session { debt: 0, ..session.clone() });
+                    }
+                }
+                (Row::Checkpoint(_), Store::Checkpoints) | (Row::Write(_), Store::Writes) => {}
+                _ => {
+                    return Err(
+                        Error::unreadable(format!("of the store {}", store.name()), "it is something else").into()
+                    );
+                }
+            }
+            rows.push(row.clone());
+        }
+    }
+    let references = view.keys(Range::all(Store::References))?;
+    let reach = mark(view, &Roots { rows: &rows, references: &references })?;
+
+    let mut writes: Vec<Op<T>> = Vec::new();
+    let mut collected = Collected::default();
+    for (log, from, to) in extents(&view.keys(Range::all(Store::Messages))?) {
+        if !reach.messages.touches(&log, from, to) {
+            writes.push(Op::Delete(Key::messages(&log, from)));
+            collected.message_rows += 1;
+        }
+    }
+    for key in references.iter() {
+        if !Reference::of(key).is_some_and(|reference| reference.is_reached(&reach)) {
+            writes.push(Op::Delete(key.clone()));
+        }
+    }
+    let stored: Set<Hash> = view.keys(Range::all(Store::Objects))?.iter().filter_map(objects::hash_of).collect();
+    let dead: Vec<Hash> = stored.iter().filter(|hash| !reach.objects.contains(hash)).copied().collect();
+    collected.objects = dead.len();
+    writes.extend(dead.into_iter().map(|hash| Op::DeleteRange(Range::object(hash))));
+    for session in indebted {
+        head::put_session(&session, &mut writes);
+    }
+    Ok(Plan { writes, answer: collected })
+}

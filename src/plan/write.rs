@@ -1,0 +1,359 @@
+//! Writes of new content: a whole state is put, or messages are appended. Either makes one checkpoint.
+
+use crate::codec::row::MAX_INLINE;
+use crate::error::{Branch, Code, Error};
+use crate::ids::{CheckpointId, ScopeId, SessionId, Stamp};
+use crate::model::body::Text;
+use crate::model::checkpoint::{Action, Checkpoint, Kind, Operation, Origin, Source, Usage};
+use crate::model::hash::Hash;
+use crate::model::retention::Retention;
+use crate::model::session::{Session, State};
+use crate::plan::base::{Base, base, goes_on, not_loaded};
+use crate::plan::head::{self, Header};
+use crate::plan::log::{self, Entry, Incoming};
+use crate::plan::merge::merge;
+use crate::plan::objects;
+use crate::plan::parts::{self, Named};
+use crate::plan::prune;
+use crate::store::{Op, Plan, Planned, View};
+
+/// Longest checkpoint name, in characters.
+pub const MAX_LABEL: usize = 200;
+/// Most bytes of what a writer says about a checkpoint.
+const MAX_METADATA: usize = 8 * 1024;
+/// Most spans of a list before its messages should be written again as one run: headers must stay small.
+pub const MAX_SPANS: usize = 128;
+
+/// What is new.
+#[derive(Clone, Debug)]
+pub enum Change<T> {
+    /// A whole state; only what differs from the live one is written.
+    Whole {
+        /// Whether it has a message list at all.
+        listed: bool,
+        /// Every message.
+        messages: Vec<Incoming<T>>,
+        /// Every channel.
+        channels: Vec<Named<T>>,
+    },
+    /// New messages and channel changes on top of the live state.
+    Append {
+        /// The new messages.
+        messages: Vec<Incoming<T>>,
+        /// Channels to set.
+        set: Vec<Named<T>>,
+        /// Channels to remove.
+        remove: Vec<String>,
+    },
+}
+
+impl<T: Text> Change<T> {
+    /// Whether it is a turn like most: short messages on top, no binaries, no channels. It touches no objects.
+    pub fn is_plain(&self) -> bool {
+        match self {
+            Change::Whole { .. } => false,
+            Change::Append { messages, set, remove } => {
+                let short = |new: &Incoming<T>| new.body.binaries.is_empty() && new.body.size() as usize <= MAX_INLINE;
+                set.is_empty() && remove.is_empty() && messages.iter().all(short)
+            }
+        }
+    }
+}
+
+/// What the writer says about the checkpoint.
+#[derive(Clone, Debug)]
+pub struct Metadata<T> {
+    /// Its trigger.
+    pub source: Source,
+    /// Its role; by default `turn-after` for messages and jobs, else `manual`.
+    pub kind: Option<Kind>,
+    /// What wrote it.
+    pub writes: Vec<String>,
+    /// A name for people.
+    pub name: Option<String>,
+    /// The checkpoint this state continues from, if the writer says so.
+    pub parent: Option<CheckpointId>,
+    /// Where a fork made by other means comes from.
+    pub forked_from: Option<Origin>,
+    /// Tokens used.
+    pub usage: Option<Usage>,
+    /// Whether the writer has not finished it.
+    pub provisional: bool,
+    /// Whether a state without messages may replace one that has some.
+    pub allow_empty: bool,
+    /// Further keys.
+    pub extra: Vec<(String, T)>,
+}
+
+impl<T> Metadata<T> {
+    /// Metadata that says nothing but the trigger.
+    #[must_use]
+    pub fn of(source: Source) -> Self {
+        Metadata {
+            source,
+            kind: None,
+            writes: Vec::new(),
+            name: None,
+            parent: None,
+            forked_from: None,
+            usage: None,
+            provisional: false,
+            allow_empty: false,
+            extra: Vec::new(),
+        }
+    }
+}
+
+/// One write.
+#[derive(Clone, Debug)]
+pub struct Write<T> {
+    /// The scope.
+    pub scope: ScopeId,
+    /// The session.
+    pub session: SessionId,
+    /// What is new.
+    pub change: Change<T>,
+    /// What the writer says about it.
+    pub metadata: Metadata<T>,
+    /// Epoch the writer has last seen; `None` when it has seen nothing of this session.
+    pub expect: Option<u64>,
+    /// When and by whom.
+    pub stamp: Stamp,
+    /// What is pruned afterwards.
+    pub retention: Retention,
+}
+
+/// The messages of a head as this tab last knew them: what lets a put find unchanged messages by comparing texts,
+/// without reading or hashing them. Only ever used after the transaction has seen the same epoch.
+#[derive(Clone, Debug)]
+pub struct Known<T> {
+    /// The epoch.
+    pub epoch: u64,
+    /// Bytes of text held.
+    pub bytes: u64,
+    /// The messages, each with the chained history up to and including it.
+    pub messages: Vec<(Entry<T>, Hash)>,
+}
+
+impl<T: Text> Known<T> {
+    fn read(epoch: u64, entries: Vec<Entry<T>>) -> Self {
+        let mut history = Hash::default();
+        let messages = entries.into_iter().map(|entry| {
+            history = log::chain(history, entry.role.as_ref(), entry.id.as_ref());
+            (entry, history)
+        });
+        Known { epoch, bytes: 0, messages: messages.collect() }
+    }
+}
+
+/// How the messages of the new head follow from those known before.
+#[derive(Clone, Debug)]
+pub struct Learned<T> {
+    /// What was read, when what was known did not hold.
+    pub read: Option<Known<T>>,
+    /// How many messages stay.
+    pub keep: usize,
+    /// What follows them.
+    pub rest: Vec<(Entry<T>, Hash)>,
+    /// The new head's epoch.
+    pub epoch: u64,
+}
+
+/// What a write did.
+#[derive(Clone, Debug)]
+pub struct Written<T> {
+    /// The new checkpoint.
+    pub checkpoint: Checkpoint<T>,
+    /// The messages of the new head, where they are known anyway.
+    pub learned: Option<Learned<T>>,
+    /// Set when the writer was not first: its work is in this branch, and the call must fail with `Conflict`.
+    pub conflict: Option<Branch>,
+    /// What should be done in transactions of their own, soon.
+    pub upkeep: Upkeep,
+}
+
+/// Housekeeping that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Upkeep {
+    /// Enough was pruned that unreachable records should be collected.
+    pub collect: bool,
+    /// The list has become so many spans that its messages should be written again as one run.
+    pub compact: bool,
+}
+
+/// How many prunings may leave unreachable records before a collection is due.
+pub const COLLECT_AFTER: u32 = 256;
+
+fn check<T: Text>(command: &Write<T>) -> Result<(), Error> {
+    let metadata = &command.metadata;
+    if metadata.name.as_ref().is_some_and(|name| name.chars().count() > MAX_LABEL) {
+        return Err(Error::new(Code::TooLarge, format!("a checkpoint name may have at most {MAX_LABEL} characters")));
+    }
+    // Each entry takes room in the header beside its text.
+    let entry = |text: &str| text.len() + 16;
+    let usage = || metadata.usage.iter().flat_map(|usage| usage.total.keys().chain(usage.delta.keys()));
+    if let Some(name) = usage().find(|name| name.as_str() == "__proto__") {
+        return Err(Error::new(Code::InvalidArgument, format!("a token counter cannot be named \"{name}\"")));
+    }
+    let weight = metadata.extra.iter().map(|(key, text)| entry(key) + text.utf8().len()).sum::<usize>()
+        + metadata.writes.iter().chain(usage()).map(|text| entry(text)).sum::<usize>();
+    if weight > MAX_METADATA {
+        return Err(Error::new(
+            Code::TooLarge,
+            "the metadata of a checkpoint may have at most 8 KB; put larger values into a channel",
+        ));
+    }
+    match &command.change {
+        Change::Whole { channels, .. } => channels.iter().try_for_each(|(name, _)| parts::check_name(name)),
+        Change::Append { set, remove, .. } => {
+            set.iter().map(|(name, _)| name).chain(remove).try_for_each(|name| parts::check_name(name))
+        }
+    }
+}
+
+/// The new state, and the messages of it where they are known anyway.
+fn next_state<T: Text>(
+    view: &View<T>,
+    command: &Write<T>,
+    base: &mut Base,
+    known: Option<&Known<T>>,
+    writes: &mut Vec<Op<T>>,
+) -> Planned<(State, Option<Learned<T>>)> {
+    let (session, mut state) = (&mut base.session, base.state.clone());
+    // What this tab knows holds only for the very head it knows; branches read their base.
+    let current = known.filter(|known| base.conflict_of.is_none() && known.epoch == session.epoch);
+    match &command.change {
+        Change::Whole { listed, messages, channels } => {
+            if messages.is_empty() && state.spans.count() > 0 && !command.metadata.allow_empty {
+                let why = format!(
+                    "session {:?} holds {} messages and the new state none; pass allowEmpty: true if that is meant. Nothing was written",
+                    command.session,
+                    state.spans.count()
+                );
+                return Err(Error::new(Code::EmptyOverNonEmpty, why).into());
+            }
+            let read = match current {
+                Some(_) => None,
+                None => Some(Known::read(session.epoch, log::entries(view, &state.spans)?)),
+            };
+            let old = current
+                .or(read.as_ref())
+                .ok_or_else(|| Error::new(Code::Internal, "a put has nothing to compare with"))?;
+            let merged = merge(view, session, &state, old, messages, writes)?;
+            let root = parts::replace(view, state.roots.state, channels, writes)?;
+            let mut new = State {
+                listed: *listed,
+                spans: merged.spans,
+                size: merged.size,
+                history: merged.history,
+                roots: state.roots.clone(),
+            };
+            new.roots.state = root;
+            let unseen = command.expect.is_none() && command.metadata.parent.is_none();
+            if base.conflict_of.is_none() && unseen && !goes_on(&state, &new) {
+                return Err(not_loaded(session).into());
+            }
+            Ok((new, Some(Learned { read, keep: merged.keep, rest: merged.rest, epoch: 0 })))
+        }
+        Change::Append { messages, set, remove } => {
+            let mut rest = Vec::new();
+            let mut entries = Vec::with_capacity(messages.len());
+            objects::want_binaries(view, messages.iter().map(|new| &new.body))?;
+            for new in messages {
+                let entry = log::admit(view, new, writes)?;
+                state.history = log::chain(state.history, new.role.as_ref(), new.id.as_ref());
+                state.size += u64::from(entry.size);
+                rest.push((entry.clone(), state.history));
+                entries.push(entry);
+            }
+            state.listed |= !messages.is_empty();
+            state.spans.push(log::append(view, session, entries, writes)?);
+            state.roots.state = parts::apply(view, state.roots.state, set, remove, writes)?;
+            let learned = current.map(|known| Learned { read: None, keep: known.messages.len(), rest, epoch: 0 });
+            Ok((state, learned))
+        }
+    }
+}
+
+/// Plans a write: bodies, header, head and retention, all in one transaction.
+///
+/// # Errors
+/// `Need`; `NotLoaded`, `EmptyOverNonEmpty`, `UnknownParent`, `TooLarge`. A writer that was not first is no error here: its
+/// work is planned as a branch, and the answer says so.
+pub fn plan<T: Text>(view: &View<T>, command: &Write<T>, known: Option<&Known<T>>) -> Planned<Plan<T, Written<T>>> {
+    check(command)?;
+    let mut base = base(view, command)?;
+    let debt = base.session.debt;
+    let mut writes = Vec::new();
+    let (state, learned) = next_state(view, command, &mut base, known, &mut writes)?;
+    let Base { mut session, parent, conflict_of, .. } = base;
+    let Write { metadata, stamp, retention, change, .. } = command;
+
+    let action = if matches!(change, Change::Whole { .. }) { Action::Put } else { Action::Append };
+    let default_kind = match metadata.source {
+        Source::Message | Source::JobComplete => Kind::TurnAfter,
+        Source::Fork => Kind::BranchPoint,
+        _ => Kind::Manual,
+    };
+    let mut header = Header {
+        id: stamp.checkpoint(0),
+        parent,
+        kind: metadata.kind.unwrap_or(default_kind),
+        source: metadata.source,
+        writes: metadata.writes.clone(),
+        forked_from: metadata.forked_from.clone(),
+        extra: metadata.extra.clone(),
+        name: metadata.name.clone(),
+        usage: metadata.usage.clone(),
+        provisional: metadata.provisional,
+        operation: Operation {
+            action,
+            before: session.head.as_ref().map(|head| head.seq),
+            undo: session.undo,
+            redo: None,
+        },
+    };
+    replace_provisional(view, &mut session, &mut header, &mut writes)?;
+    if let (Some(of), Some(from)) = (&conflict_of, &session.forked_from) {
+        if let Some(mut found) = head::find_checkpoint(view, &command.scope, of, &from.checkpoint_id)? {
+            found.forks += 1;
+            head::put(&found, &mut writes);
+        }
+        header.forked_from = session.forked_from.clone();
+    }
+    session.bump(&stamp.device);
+    let checkpoint = head::advance(&mut session, state, header, stamp, &mut writes);
+    (session.undo, session.redo) = checkpoint.links();
+    prune::automatic(view, &mut session, *retention, &mut writes)?;
+    head::put_session(&session, &mut writes);
+
+    let conflict = conflict_of.map(|_| Branch { session: session.id.clone(), checkpoint: checkpoint.id.clone() });
+    let learned = learned.filter(|_| conflict.is_none()).map(|learned| Learned { epoch: session.epoch, ..learned });
+    // Due once each time so many more have gone: where a damaged record keeps it from being done, it is not tried every time.
+    let upkeep = Upkeep {
+        collect: session.debt / COLLECT_AFTER > debt / COLLECT_AFTER,
+        compact: session.state.spans.parts() > MAX_SPANS,
+    };
+    Ok(Plan { writes, answer: Written { checkpoint, learned, conflict, upkeep } })
+}
+
+/// A provisional checkpoint is replaced by the next write: the stages of one streaming answer are not history.
+fn replace_provisional<T: Text>(
+    view: &View<T>,
+    session: &mut Session,
+    header: &mut Header<T>,
+    writes: &mut Vec<Op<T>>,
+) -> Planned<()> {
+    let Some(head) = session.head.clone().filter(|head| head.provisional) else { return Ok(()) };
+    let Some(old) = head::at::<T>(view, session, head.seq)? else { return Ok(()) };
+    if old.pinned || old.forks > 0 || old.pending > 0 {
+        return Ok(());
+    }
+    writes.push(Op::Delete(crate::codec::key::Key::checkpoint(&session.scope, &session.id, old.seq)));
+    prune::forget(session, &old);
+    // A streamed answer grows the same message; what the stage before it holds is unreachable now.
+    header.parent = old.parent.clone();
+    header.operation.before = old.operation.before;
+    header.operation.undo = old.operation.undo;
+    Ok(())
+}

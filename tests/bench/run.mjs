@@ -1,0 +1,55 @@
+// Runs the measurements in a headless browser, prints the table, writes target/bench.json, fails when a bar is missed.
+import { createServer } from "node:http";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import path from "node:path";
+import { chromium } from "playwright-core";
+
+const root = path.resolve(import.meta.dirname, "../..");
+const folders = { pkg: path.join(root, "pkg"), dexie: path.dirname(createRequire(import.meta.url).resolve("dexie/package.json")), bench: import.meta.dirname };
+const types = { ".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
+
+const server = createServer(async (request, response) => {
+  const [, folder, ...rest] = new URL(request.url, "http://localhost").pathname.split("/");
+  const file = path.join(folders[folder] ?? "/nowhere", ...rest);
+  try {
+    const body = await readFile(file);
+    response.writeHead(200, { "content-type": types[path.extname(file)] ?? "text/plain" }).end(body);
+  } catch {
+    response.writeHead(404).end();
+  }
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROME,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+try {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => console.error(error));
+  await page.exposeFunction("progress", (line) => console.log(`  ${line}`));
+  await page.goto(`http://127.0.0.1:${server.address().port}/bench/page.html`);
+  await page.waitForFunction(() => globalThis.bench);
+  const results = await page.evaluate(() => globalThis.bench());
+  results.push(await size());
+  await mkdir(path.join(root, "target"), { recursive: true });
+  await writeFile(path.join(root, "target/bench.json"), `${JSON.stringify(results.map(({ detail, ...result }) => result), null, 2)}\n`);
+  console.log(`\nChromium ${browser.version()}\n\n| what | value | bar | measured |\n|---|---|---|---|`);
+  for (const { name, value, bar, ok, detail } of results) console.log(`| ${name} | ${value.toFixed(2)}${ok ? "" : " **missed**"} | ${bar} | ${detail} |`);
+  if (results.some(({ ok }) => !ok)) {
+    console.error("\nbench: a bar was missed");
+    process.exitCode = 1;
+  }
+} finally {
+  await browser.close();
+  server.close();
+}
+
+async function size() {
+  const { stdout } = await promisify(execFile)("node", [path.join(root, "scripts/node/size.mjs"), "--json"]);
+  const { brotli, bar } = JSON.parse(stdout);
+  return { name: "core entry (wasm + js), brotli KB", value: brotli / 1024, bar: `<= ${bar / 1024}`, ok: brotli <= bar, detail: `${(brotli / 1024).toFixed(1)} KB` };
+}

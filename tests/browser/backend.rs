@@ -1,0 +1,66 @@
+//! The backend of the contract: rows in IndexedDB.
+
+use std::cell::Cell;
+
+use turnmark::browser::{IndexedDbStorage, JsText, OpenOptions, from_js, now, to_js};
+use turnmark::error::Result;
+use turnmark::plan::bundle::Bundle;
+use turnmark::plan::inspect;
+use turnmark::store::{Access, Level, Step, Storage};
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(module = "/tests/browser/bundle.js")]
+extern "C" {
+    fn write(bundle: &JsValue) -> String;
+
+    #[wasm_bindgen(catch)]
+    fn read(text: &str) -> std::result::Result<JsValue, JsValue>;
+}
+
+thread_local! {
+    static MADE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What the contract runs on: a database of its own for every test.
+pub(crate) struct Backend {
+    storage: IndexedDbStorage,
+    name: String,
+}
+
+impl Storage for Backend {
+    type Text = JsText;
+
+    async fn transact(&self, access: Access, step: &mut Step<'_, JsText>) -> Result<()> {
+        self.storage.transact(access, step).await
+    }
+
+    fn level(&self) -> Level {
+        self.storage.level()
+    }
+}
+
+async fn open(name: String) -> Backend {
+    Backend { storage: IndexedDbStorage::open(OpenOptions::new(name.clone())).await.unwrap(), name }
+}
+
+/// A storage that holds nothing.
+pub(crate) async fn fresh() -> Backend {
+    MADE.set(MADE.get() + 1);
+    open(format!("contract-{}-{}", now(), MADE.get())).await
+}
+
+/// The same rows, as another tab sees them.
+pub(crate) async fn again(backend: &Backend) -> Backend {
+    open(backend.name.clone()).await
+}
+
+/// A bundle as the text it travels as.
+pub(crate) fn text(bundle: &Bundle<JsText>) -> String {
+    write(&to_js(bundle).unwrap())
+}
+
+/// The bundle in a text.
+pub(crate) fn bundle(text: &str) -> Result<Bundle<JsText>> {
+    let object = read(text).map_err(|error| inspect::bad(format!("{error:?}")))?;
+    from_js(object).map_err(|error| inspect::bad(error.to_string()))
+}

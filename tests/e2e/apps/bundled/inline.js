@@ -1,0 +1,4 @@
+import * as turnmark from "turnmark/inline";
+import { show, tour } from "./tour.js";
+
+show(tour(turnmark));

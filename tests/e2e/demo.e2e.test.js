@@ -1,0 +1,438 @@
+// The demo application, built as a visitor gets it, used as a visitor uses it.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import { devtools, launch, openPage, temporary } from "./harness/chromium.js";
+import { DEMO, FIXTURES, WWW } from "./harness/paths.js";
+import { serve } from "./harness/server.js";
+
+const closing = [];
+const strangers = [];
+let context;
+let origin;
+let names = 0;
+
+/** Built here, beside nobody's dist/: what is tested is what is in www/ and pkg/ now. */
+async function built() {
+  if (DEMO) return DEMO;
+  const folder = temporary("demo");
+  const vite = join(WWW, "node_modules/vite/bin/vite.js");
+  if (!existsSync(vite)) throw new Error("the demo's packages are not installed: run scripts/setup.sh node:www");
+  await promisify(execFile)(process.execPath, [vite, "build", "--outDir", folder, "--emptyOutDir", "--logLevel", "warn"], { cwd: WWW });
+  return `${folder}/`;
+}
+
+before(async () => {
+  const server = await serve({ mounts: { "/": await built() } });
+  origin = server.origin;
+  closing.unshift(server.close);
+  context = await launch({ acceptDownloads: true, viewport: { width: 1280, height: 860 } });
+  closing.unshift(() => context.close());
+  context.on("request", (request) => {
+    if (!request.url().startsWith(`${origin}/`) && !/^(data|blob):/.test(request.url())) strangers.push(request.url());
+  });
+});
+after(() => Promise.all(closing.map((close) => close())));
+
+/** The demo on a database of its own, or on the one named. */
+async function demo(t, { db = `demo-${(names += 1)}`, pace = 0, hash = "", ...options } = {}) {
+  const page = await openPage(t, context, `${origin}/?db=${db}&pace=${pace}${hash}`, options);
+  page.setDefaultTimeout(15_000);
+  await page.getByTestId("chat-pane").waitFor();
+  return { page, db };
+}
+
+const texts = (page) => page.getByTestId("message-text").allTextContents();
+const checkpoints = (page) => page.getByTestId("checkpoint");
+const shown = (page, count) => page.waitForFunction((wanted) => document.querySelectorAll("[data-testid=message]").length === wanted, count);
+const idle = (page) => page.waitForFunction(() => !document.querySelector("[data-testid=stop]") && document.querySelector("[data-testid=timeline] [data-head]"));
+
+/** Waits until so many messages are shown, and all of them are stored. */
+async function stored(page, count) {
+  await shown(page, count);
+  await page.waitForFunction((wanted) => document.querySelector("[data-testid=chat-status]").textContent.startsWith(`${wanted} message`) && !document.querySelector("[data-testid=stop]"), count);
+}
+
+/** Sends a message and waits until the answer is stored. */
+async function say(page, text) {
+  const before = await page.getByTestId("message").count();
+  await page.getByTestId("composer").fill(text);
+  await page.getByTestId("composer").press("Enter");
+  await stored(page, before + 2);
+}
+
+/** A chat of the given questions, each of which the assistant echoes. */
+async function chatted(t, words, options) {
+  const opened = await demo(t, options);
+  for (const word of words) await say(opened.page, `say: ${word}`);
+  return opened;
+}
+
+const echoed = (...words) => words.flatMap((word) => [`say: ${word}`, word]);
+
+test("two turns are there after a reload, each stamped with the disk", async (t) => {
+  // P-07, A-16, pubkey/rxdb#3787.
+  const { page } = await chatted(t, ["alpha", "beta"]);
+  const address = page.url();
+  await page.reload();
+  await shown(page, 4);
+  assert.equal(page.url(), address);
+  assert.deepEqual(await texts(page), echoed("alpha", "beta"));
+  assert.equal(await page.getByTestId("chat-title").textContent(), "say: alpha");
+  const levels = await checkpoints(page).evaluateAll((rows) => rows.map(({ dataset }) => dataset.level));
+  assert.deepEqual([...new Set(levels)], ["disk"]);
+  assert.ok(levels.length >= 4);
+  await page.getByTestId("open-storage").click();
+  await page.getByTestId("verify").click();
+  await page.locator("[data-testid=verify-report][data-ok=true]").waitFor();
+});
+
+/** Reloads while an answer is being written, and comes back with what had arrived. */
+async function interrupted(t) {
+  const question = "count from 1 to 400";
+  const { page, db } = await demo(t, { pace: 12 });
+  await page.getByTestId("composer").fill(question);
+  await page.getByTestId("composer").press("Enter");
+  await page.waitForFunction(() => /, 60,/.test(document.querySelector("[data-role=assistant] [data-testid=message-text]")?.textContent ?? ""));
+  await page.reload();
+  await page.getByTestId("interrupted").waitFor();
+  const [asked, partial] = await texts(page);
+  assert.equal(asked, question);
+  assert.match(partial, /^1, 2, 3, .*\d/);
+  return { page, db, partial };
+}
+
+test("a reload in the middle of an answer keeps the question and the words that had arrived, says so, and goes on from there", async (t) => {
+  // design.md 5 (streaming); open-webui#6172, vercel/ai#18457 (nothing twice).
+  const { page, partial } = await interrupted(t);
+  const arrived = partial.split(", ").length;
+  assert.ok(arrived > 5 && arrived < 400, `${arrived} numbers had arrived`);
+  await page.getByTestId("continue").click();
+  await page.waitForFunction(() => /400 numbers/.test(document.body.textContent));
+  await idle(page);
+  await page.reload();
+  await shown(page, 2);
+  const [, whole] = await texts(page);
+  assert.deepEqual(whole.match(/\d+/g).slice(0, 400).map(Number), Array.from({ length: 400 }, (_, i) => i + 1));
+  assert.equal(await page.getByTestId("interrupted").count(), 0);
+});
+
+test("an interrupted answer can be left as it is, and stays marked", async (t) => {
+  const { page, partial } = await interrupted(t);
+  await page.getByTestId("dismiss").click();
+  await page.getByTestId("interrupted").waitFor({ state: "detached" });
+  await page.reload();
+  await page.getByTestId("message-ending").waitFor();
+  assert.deepEqual((await texts(page))[1], partial);
+});
+
+test("a rollback from the timeline is undone by its notice, and both survive a reload", async (t) => {
+  // P-13, design.md 2.3.
+  const { page } = await chatted(t, ["one", "two", "three"]);
+  const target = checkpoints(page).filter({ has: page.locator(".checkpoint-name", { hasText: /^one$/ }) });
+  await target.hover();
+  await target.getByTestId("checkpoint-rollback").click();
+  await shown(page, 2);
+  await page.reload();
+  await shown(page, 2);
+  assert.deepEqual(await texts(page), echoed("one"));
+  await page.getByTestId("undo").click();
+  await shown(page, 6);
+  await target.hover();
+  await target.getByTestId("checkpoint-rollback").click();
+  await shown(page, 2);
+  await page.getByTestId("notice-action").click();
+  await shown(page, 6);
+  assert.deepEqual(await texts(page), echoed("one", "two", "three"));
+  await page.reload();
+  await shown(page, 6);
+});
+
+test("a fork is a chat of its own under the old one, which it leaves untouched, and two checkpoints compare", async (t) => {
+  // P-15, llama.cpp#16406, R6.
+  const { page } = await chatted(t, ["left", "right"]);
+  const target = checkpoints(page).filter({ has: page.locator(".checkpoint-name", { hasText: /^left$/ }) });
+  await target.hover();
+  await target.getByTestId("checkpoint-fork").click();
+  await shown(page, 2);
+  await say(page, "say: elsewhere");
+  assert.deepEqual(await texts(page), echoed("left", "elsewhere"));
+  const rows = page.getByTestId("session-row");
+  assert.deepEqual((await rows.evaluateAll((list) => list.map(({ dataset }) => dataset.depth))).sort(), ["0", "1"]);
+  await page.locator("[data-testid=session-row][data-depth='0']").getByTestId("session-open").click();
+  await shown(page, 4);
+  assert.deepEqual(await texts(page), echoed("left", "right"));
+
+  await target.hover();
+  await target.getByTestId("checkpoint-compare").click();
+  await page.getByTestId("compare-bar").waitFor();
+  await page.locator("[data-testid=checkpoint][data-head]").getByTestId("checkpoint-open").click();
+  await page.getByTestId("diff-summary").waitFor();
+  assert.deepEqual(await page.getByTestId("diff-row").evaluateAll((list) => list.map(({ dataset }) => dataset.change)), ["added", "added"]);
+});
+
+test("a question that is asked in other words, and an answer that is given again, leave the old ones reachable", async (t) => {
+  // llama.cpp#18115, A-19 (edit), W-01 (alternates), open-webui#11652.
+  const { page } = await chatted(t, ["first", "second"]);
+  await page.locator("[data-role=user]").first().hover();
+  await page.getByTestId("message-edit").first().click();
+  await page.getByTestId("edit-field").fill("say: changed");
+  await page.getByTestId("edit-save").click();
+  await page.waitForFunction(() => document.querySelectorAll("[data-testid=message]").length === 2);
+  await idle(page);
+  assert.deepEqual(await texts(page), echoed("changed"));
+  await page.locator("[data-role=assistant]").last().hover();
+  await page.getByTestId("message-regenerate").last().click();
+  await page.waitForFunction(() => !["changed", "", undefined].includes(document.querySelector("[data-role=assistant] [data-testid=message-text]")?.textContent));
+  await idle(page);
+  for (let step = 0; step < 6 && (await page.getByTestId("message").count()) !== 4; step += 1) {
+    await page.getByTestId("undo").click();
+    await page.waitForTimeout(300);
+  }
+  assert.deepEqual(await texts(page), echoed("first", "second"));
+});
+
+/** Chooses a file in the import dialog. */
+async function chooses(page, name, text) {
+  await page.getByTestId("open-import").click();
+  await page.getByTestId("import-file").setInputFiles({ name, mimeType: "application/json", buffer: Buffer.from(text) });
+}
+
+const EXPORT = readFileSync(join(FIXTURES, "chatgpt-tree.json"), "utf8");
+
+test("an export of ChatGPT is imported with a report, shows the chat it held, and is not imported twice", async (t) => {
+  // llama.cpp#19372 (the head after an import), assistant-ui#4774 (branches).
+  const { page } = await demo(t);
+  await chooses(page, "conversations.json", EXPORT);
+  await page.getByTestId("import-report").waitFor();
+  assert.match(await page.getByTestId("import-summary").textContent(), /imported into/);
+  await page.getByTestId("import-open").first().click();
+  await page.waitForFunction(() => document.querySelectorAll("[data-testid=message]").length > 1);
+  const [{ title }] = JSON.parse(EXPORT);
+  assert.equal(await page.getByTestId("chat-title").textContent(), title);
+  const before = [await texts(page), await page.getByTestId("session-row").count()];
+  await chooses(page, "conversations.json", EXPORT);
+  await page.getByTestId("import-report").waitFor();
+  assert.match(await page.getByTestId("import-summary").textContent(), /here already/);
+  await page.getByTestId("import-done").click();
+  assert.deepEqual([await texts(page), await page.getByTestId("session-row").count()], before);
+});
+
+test("a large import shows how far it is, can be stopped, and goes on where it stopped", async (t) => {
+  const { page } = await demo(t);
+  const [conversation] = JSON.parse(EXPORT);
+  const many = Array.from({ length: 60 }, (_, i) => ({ ...conversation, id: `many-${i}`, conversation_id: `many-${i}`, title: `Chat ${i}` }));
+  await chooses(page, "conversations.json", JSON.stringify(many));
+  await page.getByTestId("import-progress").waitFor();
+  await page.waitForFunction(() => Number(document.querySelector("[data-testid=import-progress] progress")?.value) > 0.05);
+  await page.getByTestId("import-cancel").click();
+  await page.locator("[data-testid=import-error], [data-testid=import-report]").first().waitFor();
+  await page.getByTestId("import-done").click();
+  const part = await page.getByTestId("session-row").count();
+  await chooses(page, "conversations.json", JSON.stringify(many));
+  await page.getByTestId("import-report").waitFor({ timeout: 60_000 });
+  await page.getByTestId("import-done").click();
+  const titles = await page.getByTestId("session-open").locator(".session-title").allTextContents();
+  for (let i = 0; i < 60; i += 1) assert.ok(titles.includes(`Chat ${i}`), `Chat ${i} is missing`);
+  assert.ok(part < titles.length, "it was not stopped");
+});
+
+test("a file that is neither kind of export is refused with what to choose instead, and nothing is imported", async (t) => {
+  const { page } = await demo(t);
+  for (const text of ["not json", "[]{}", '{"format":"turnmark-bundle","version":99}', '[{"title":"no mapping"}]']) {
+    await chooses(page, "wrong.json", text);
+    await page.locator("[data-testid=import-error], [data-testid=import-report]").first().waitFor();
+    assert.equal(await page.getByTestId("import-open").count(), 0, text);
+    await page.getByTestId("import-done").click();
+  }
+  assert.equal(await page.getByTestId("session-row").count(), 0);
+});
+
+test("an export of everything is imported into another database with its whole history, and as copies into the same one", async (t) => {
+  // llama.cpp#13552, CherryHQ/cherry-studio#11516, R3.
+  const { page } = await chatted(t, ["kept", "moved"]);
+  await page.getByTestId("undo").click();
+  await page.waitForFunction(() => document.querySelectorAll("[data-testid=message]").length === 3);
+  const download = page.waitForEvent("download");
+  await page.getByTestId("export-all").click();
+  const bundle = readFileSync(await (await download).path(), "utf8");
+  const made = await checkpoints(page).count();
+
+  const { page: other } = await demo(t);
+  await chooses(other, "turnmark.json", bundle);
+  await other.getByTestId("import-report").waitFor();
+  await other.getByTestId("import-open").click();
+  await shown(other, 3);
+  assert.equal(await checkpoints(other).count(), made);
+  await other.getByTestId("redo").click();
+  await shown(other, 4);
+  assert.deepEqual(await texts(other), echoed("kept", "moved"));
+
+  await chooses(other, "turnmark.json", bundle);
+  await other.getByTestId("import-error").waitFor();
+  await other.getByTestId("import-rename").click();
+  await other.getByTestId("import-report").waitFor();
+  await other.getByTestId("import-done").click();
+  await other.waitForFunction(() => document.querySelectorAll("[data-testid=session-row]").length === 2);
+});
+
+test("two tabs see each other's turns, rollbacks, titles and deletions", async (t) => {
+  // design.md 2.5 and 5 (tabs).
+  const { page: a, db } = await chatted(t, ["shared"]);
+  const { page: b } = await demo(t, { db, hash: new URL(a.url()).hash });
+  await shown(b, 2);
+  await say(a, "say: from a");
+  await shown(b, 4);
+  await say(b, "say: from b");
+  await shown(a, 6);
+  assert.deepEqual(await texts(a), echoed("shared", "from a", "from b"));
+  await b.getByTestId("undo").click();
+  await b.getByTestId("undo").click();
+  await shown(b, 4);
+  await shown(a, 4);
+  await a.getByTestId("chat-title").click();
+  await a.getByTestId("rename-field").fill("Named by a");
+  await a.getByTestId("rename-field").press("Enter");
+  await b.waitForFunction(() => document.querySelector("[data-testid=chat-title]").textContent === "Named by a");
+  await b.getByTestId("session-row").hover();
+  await b.getByTestId("session-delete").click();
+  await b.getByTestId("confirm").click();
+  await a.waitForFunction(() => document.querySelectorAll("[data-testid=session-row]").length === 0 && document.querySelectorAll("[data-testid=message]").length === 0);
+});
+
+/** Presses Tab until something enabled of that test id has the focus. */
+async function tabTo(page, id) {
+  for (let presses = 0; presses < 120; presses += 1) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate((wanted) => document.activeElement?.dataset.testid === wanted && !document.activeElement.disabled, id)) return;
+  }
+  assert.fail(`120 presses of Tab did not reach ${id}`);
+}
+
+test("by the keyboard alone a message is sent, the chat is rolled back from the timeline, and that is undone", async (t) => {
+  const { page } = await demo(t);
+  for (const [text, count] of [["say: typed", 2], ["say: again", 4]]) {
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "composer");
+    await page.keyboard.type(text);
+    await page.keyboard.press("Enter");
+    await stored(page, count);
+  }
+  await tabTo(page, "checkpoint-rollback");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll("[data-testid=message]").length < 4);
+  await page.keyboard.press("Control+z");
+  await shown(page, 4);
+  const focus = await page.evaluate(() => {
+    const { outlineStyle, boxShadow } = getComputedStyle(document.activeElement);
+    return { where: document.activeElement.tagName, seen: outlineStyle !== "none" || boxShadow !== "none" };
+  });
+  assert.notEqual(focus.where, "BODY", "the keyboard's place was lost");
+  assert.ok(focus.seen, "the focus cannot be seen");
+});
+
+/** What is wider than the page, and what can be scrolled sideways, which only code may be. */
+const overflowing = (page) => page.evaluate(() => {
+  const styleOf = (element) => getComputedStyle(element).overflowX;
+  // Cut on purpose, with an ellipsis; what a box merely hides is lost to the visitor.
+  const isCut = (element) => element !== null && (getComputedStyle(element).textOverflow === "ellipsis" || element.matches("pre") || isCut(element.parentElement));
+  const visible = [...document.body.querySelectorAll("*")].filter((element) => element.checkVisibility() && element.getBoundingClientRect().width > 1 && !element.closest(".sr-only, .skip"));
+  const wide = visible.filter((element) => {
+    const { left, right } = element.getBoundingClientRect();
+    return (right > innerWidth + 1 || left < -1) && !isCut(element.parentElement);
+  });
+  const sideways = visible.filter((element) => ["auto", "scroll"].includes(styleOf(element)) && element.scrollWidth > element.clientWidth + 1 && !element.matches("pre, textarea"));
+  const told = (why) => ({ tagName, className }) => `${tagName}.${className} ${why}`;
+  return [
+    ...(document.documentElement.scrollWidth > innerWidth ? [`the page is ${document.documentElement.scrollWidth} wide`] : []),
+    ...wide.slice(0, 5).map(told("is wider than the screen")), ...sideways.slice(0, 5).map(told("scrolls sideways")),
+  ];
+});
+
+test("on a screen 375 pixels wide nothing overflows, in any view or dialog, with long words and code", async (t) => {
+  const { page } = await demo(t);
+  await page.setViewportSize({ width: 375, height: 720 });
+  await page.getByTestId("tab-chat").click();
+  await say(page, `say: ${"unbroken".repeat(40)}`);
+  await say(page, "show me some rust code");
+  await say(page, "list 5 animals");
+  for (const view of ["chat", "sessions", "timeline"]) {
+    await page.getByTestId(`tab-${view}`).click();
+    await page.getByTestId(view === "chat" ? "chat-pane" : `${view}-pane`).waitFor();
+    assert.deepEqual(await overflowing(page), [], view);
+  }
+  await checkpoints(page).first().getByTestId("checkpoint-open").click();
+  await page.getByTestId("checkpoint-details").waitFor();
+  assert.deepEqual(await overflowing(page), [], "the details of a checkpoint");
+  await checkpoints(page).last().getByTestId("checkpoint-rollback").click();
+  await page.getByTestId("notice").waitFor();
+  assert.deepEqual(await overflowing(page), [], "a notice");
+  await page.getByTestId("tab-sessions").click();
+  for (const opener of ["open-storage", "open-import"]) {
+    await page.getByTestId(opener).click();
+    await page.getByTestId(opener.replace("open-", "").concat("-dialog")).waitFor();
+    assert.deepEqual(await overflowing(page), [], opener);
+    await page.keyboard.press("Escape");
+  }
+});
+
+const MARKUP = '<img src=x onerror="window.pwned=1"><b>bold</b><script>window.pwned=2</script><svg onload="window.pwned=3">[x](javascript:window.pwned=4)';
+
+test("markup in a message, an answer, a title and an imported file stays text", async (t) => {
+  // design.md 5 (hostile input).
+  const { page } = await demo(t);
+  const harmless = async (where) => {
+    const seen = await page.evaluate(() => ({
+      pwned: window.pwned ?? null,
+      elements: document.querySelectorAll("#root img, #root b, #root script, #root iframe, #root svg[onload], #root [onerror]").length,
+      links: [...document.querySelectorAll("a[href]")].map(({ protocol }) => protocol).filter((protocol) => !["http:", "https:", "mailto:"].includes(protocol)),
+    }));
+    assert.deepEqual(seen, { pwned: null, elements: 0, links: [] }, where);
+  };
+  await say(page, `say: ${MARKUP}`);
+  for (const text of await texts(page)) assert.ok(text.includes('<img src=x onerror="window.pwned=1"><b>bold</b><script>window.pwned=2</script>'), text);
+  await harmless("a message and its answer");
+  await page.getByTestId("chat-title").click();
+  await page.getByTestId("rename-field").fill(MARKUP);
+  await page.getByTestId("rename-field").press("Enter");
+  await page.waitForFunction((markup) => document.querySelector("[data-testid=chat-title]").textContent === markup, MARKUP);
+  await harmless("a title");
+
+  const [conversation] = JSON.parse(EXPORT);
+  const mapping = Object.fromEntries(Object.entries(conversation.mapping).map(([id, node]) => {
+    const parts = node.message?.content?.parts;
+    return [id, parts ? { ...node, message: { ...node.message, content: { ...node.message.content, parts: parts.map((part) => (typeof part === "string" ? MARKUP : part)) } } } : node];
+  }));
+  await chooses(page, "<img src=x onerror=window.pwned=5>.json", JSON.stringify([{ ...conversation, title: MARKUP, mapping }]));
+  await page.getByTestId("import-report").waitFor();
+  await harmless("the report of an import");
+  await page.getByTestId("import-open").first().click();
+  await page.waitForFunction(() => document.querySelectorAll("[data-testid=message]").length > 1);
+  assert.ok((await texts(page)).some((text) => text.includes("<b>bold</b>")));
+  await checkpoints(page).first().getByTestId("checkpoint-open").click();
+  await harmless("an imported chat");
+  await chooses(page, "wrong.json", JSON.stringify({ format: MARKUP }));
+  await page.getByTestId("import-error").waitFor();
+  await harmless("an error");
+});
+
+test("when the browser throws the data away while the page is open, the page says so", async (t) => {
+  // element-web#9109, lobehub#8238, platform.md 2b: reported, never silent.
+  const { page, db } = await chatted(t, ["gone"]);
+  const session = await devtools(t, page);
+  await session.send("IndexedDB.deleteDatabase", { securityOrigin: origin, databaseName: db });
+  await page.getByTestId("new-chat").click();
+  await page.getByTestId("composer").fill("say: still here?");
+  await page.getByTestId("composer").press("Enter");
+  await page.getByTestId("error-notice").first().waitFor();
+  await idle(page);
+  await page.waitForFunction(() => document.querySelectorAll("[data-testid=session-row]").length === 1);
+  assert.match(await page.getByTestId("notices").textContent(), /deleted|lost|threw/i);
+});
+
+test("no request has left the origin", () => {
+  // The demo's own promise: nothing leaves this page. What every test above has asked for is looked at here.
+  assert.deepEqual(strangers, []);
+});

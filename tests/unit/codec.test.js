@@ -1,0 +1,285 @@
+// The codec alone: what goes in comes out equal, or is refused with its place. (R3, field reports langgraph#8748)
+import assert from "node:assert/strict";
+import test from "node:test";
+import vm from "node:vm";
+import fc from "fast-check";
+import { encode, MAX_BINARY, MAX_DEPTH, MAX_TEXT } from "../../pkg-template/encode.js";
+import { decode, decodeMany } from "../../pkg-template/decode.js";
+
+const roundTrip = (value) => {
+  const { text, binaries } = encode(value);
+  return decode(text, binaries);
+};
+
+const refused = (value, path, code = "NotStorable") =>
+  assert.throws(() => encode(value, "value"), (error) => {
+    assert.equal(error.name, "TurnmarkError");
+    assert.equal(error.code, code, error.message);
+    assert.equal(error.path, path);
+    assert.ok(error.message.startsWith(path), error.message);
+    return true;
+  });
+
+/** Nested containers: `nested(3)` is [[[0]]]. */
+const nested = (levels) => {
+  let value = 0;
+  for (let i = 0; i < levels; i += 1) value = [value];
+  return value;
+};
+
+const leaf = fc.oneof(
+  fc.string({ unit: "binary" }), fc.double(), fc.integer(), fc.boolean(), fc.constant(null), fc.constant(undefined),
+  fc.bigInt(), fc.date({ noInvalidDate: true }), fc.constant(-0), fc.constantFrom("\ud800", "a\udfffb", "__proto__"),
+  fc.uint8Array(), fc.float64Array(), fc.uint8Array().map((bytes) => bytes.buffer.slice(0)),
+  fc.uint8Array({ minLength: 4 }).map((bytes) => new DataView(bytes.buffer.slice(0), 1, 2)),
+  fc.uint8Array({ minLength: 4 }).map((bytes) => bytes.subarray(1, 3)),
+);
+
+const keys = fc.oneof(fc.string(), fc.constantFrom("__proto__", "constructor", "toString", "id", "0", "\udc00"));
+
+const { value: anything } = fc.letrec((tie) => ({
+  value: fc.oneof({ depthSize: "small", withCrossShrink: true }, leaf, tie("array"), tie("object"), tie("bare"), tie("map"), tie("set")),
+  array: fc.array(tie("value"), { maxLength: 5 }),
+  object: fc.dictionary(keys, tie("value"), { maxKeys: 5, noNullPrototype: true }),
+  bare: fc.array(fc.tuple(keys, tie("value")), { maxLength: 5 })
+    .map((entries) => Object.assign(Object.create(null), Object.fromEntries(entries))),
+  map: fc.array(fc.tuple(tie("value"), tie("value")), { maxLength: 4 }).map((entries) => new Map(entries)),
+  set: fc.array(tie("value"), { maxLength: 4 }).map((values) => new Set(values)),
+}));
+
+const json = fc.jsonValue({ noUnicodeString: false }).filter((value) => !JSON.stringify(value).includes("-0"));
+
+test("any storable value comes back equal", () => {
+  fc.assert(fc.property(anything, (value) => assert.deepStrictEqual(roundTrip(value), value)), { numRuns: 2000 });
+});
+
+test("an invalid date comes back invalid", () => {
+  // Apart from the others because node:assert finds no invalid date equal to another.
+  const back = roundTrip({ at: new Date(NaN) });
+  assert.ok(back.at instanceof Date && Number.isNaN(back.at.getTime()));
+});
+
+test("equal values have identical texts, however often they are encoded", () => {
+  fc.assert(fc.property(anything, (value) => {
+    const { text, binaries } = encode(value);
+    assert.equal(encode(value).text, text);
+    assert.equal(encode(decode(text, binaries)).text, text);
+  }), { numRuns: 1000 });
+});
+
+test("a pure JSON value is its JSON, and only such a value is", () => {
+  fc.assert(fc.property(json, (value) => {
+    const plain = JSON.parse(JSON.stringify(value));
+    assert.equal(encode(plain).text, JSON.stringify(plain));
+  }));
+  for (const value of [undefined, -0, NaN, [undefined], { a: 1n }, Object.create(null)]) assert.match(encode(value).text, /^~/);
+});
+
+test("the tagged form is the one both sides have agreed on", () => {
+  const bytes = new Uint8Array([1, 2]);
+  const text = (value) => encode(value).text;
+  assert.equal(text([undefined, NaN, -0, -Infinity, 12n]), '~["a",["u"],["n","NaN"],["n","-0"],["n","-Infinity"],["i","12"]]');
+  assert.equal(text({ a: new Date(5), b: new Date(NaN) }), '~["o","a",["d",5],"b",["d",null]]');
+  assert.equal(text(Object.assign(Object.create(null), { a: [1, "x", null, true] })), '~["O","a",["a",1,"x",null,true]]');
+  assert.equal(text(new Map([[{ k: 1 }, new Set([1])]])), '~["m",["o","k",1],["s",1]]');
+  assert.equal(text([bytes, bytes.buffer]), '~["a",["b","Uint8Array",0],["b","ArrayBuffer",1]]');
+  assert.equal(text(new Blob(["x"], { type: "text/plain" })), '~["B",0,"text/plain"]');
+  assert.equal(text(new File(["x"], "a.txt", { lastModified: 7 })), '~["F",0,"","a.txt",7]');
+});
+
+test("a value is taken as it is at the call, so a later mutation does not matter", () => {
+  const value = { list: [1], bytes: new Uint8Array([1, 2, 3]) };
+  const { text, binaries } = encode(value);
+  value.list.push(2);
+  value.bytes.fill(9);
+  assert.deepStrictEqual(decode(text, binaries), { list: [1], bytes: new Uint8Array([1, 2, 3]) });
+});
+
+test("typed arrays of every kind come back with their own bytes only", () => {
+  const buffer = Uint8Array.from({ length: 64 }, (_, i) => i).buffer;
+  for (const Class of [Int8Array, Uint8ClampedArray, Int16Array, Uint32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array]) {
+    const view = new Class(buffer, 16, 2);
+    const back = roundTrip(view);
+    assert.deepStrictEqual(back, view);
+    assert.equal(back.buffer.byteLength, view.byteLength);
+  }
+});
+
+test("bytes that arrive inside a larger buffer become values that own exactly theirs", () => {
+  const arrived = new Uint8Array([9, 9, 9, 1, 2, 9]).subarray(3, 5);
+  const back = decode('~["b","ArrayBuffer",0]', [arrived]);
+  assert.deepStrictEqual(back, new Uint8Array([1, 2]).buffer);
+});
+
+test("prototype keys stay own properties and reach no prototype", () => {
+  const value = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"n":{}}');
+  for (const sent of [value, { ...value, at: new Date(0) }]) {
+    const back = roundTrip(sent);
+    assert.ok(Object.hasOwn(back, "__proto__"));
+    assert.deepStrictEqual(back.__proto__, { polluted: 1 });
+    assert.equal(Object.getPrototypeOf(back), Object.prototype);
+  }
+  assert.deepStrictEqual(roundTrip({ ["__proto__"]: 1n })["__proto__"], 1n);
+  assert.equal({}.polluted, undefined);
+});
+
+test("objects, arrays and dates of another realm are what they are", () => {
+  const other = vm.runInNewContext('({ plain: { a: [1] }, at: new Date(3), map: new Map([[1, 2]]), bytes: new Uint8Array([7]), bare: Object.create(null) })');
+  assert.deepStrictEqual(roundTrip(other), { plain: { a: [1] }, at: new Date(3), map: new Map([[1, 2]]), bytes: new Uint8Array([7]), bare: Object.create(null) });
+  assert.equal(encode(vm.runInNewContext("({ a: [1] })")).text, '{"a":[1]}');
+  refused(vm.runInNewContext("new (class Point {})"), "value");
+  refused(vm.runInNewContext("Object.create({ x: 1 })"), "value");
+});
+
+test("what cannot be kept exactly is refused with its place", () => {
+  class Point { x = 1; }
+  class Log extends Array {}
+  class Stamp extends Date {}
+  refused(() => {}, "value");
+  refused({ a: [{ f() {} }] }, "value.a[0].f");
+  refused({ a: Symbol("s") }, "value.a");
+  refused({ "a b": [new Point()] }, 'value["a b"][0]');
+  refused([new Log()], "value[0]");
+  refused([new Stamp()], "value[0]");
+  refused({ e: new Error("x") }, "value.e");
+  refused({ e: /x/ }, "value.e");
+  refused({ p: Promise.resolve() }, "value.p");
+  refused({ w: new WeakMap() }, "value.w");
+  refused({ s: new String("x") }, "value.s");
+  refused({ [Symbol("s")]: 1 }, "value");
+  refused(Object.defineProperty({ a: 1 }, "hidden", { value: 1, enumerable: false }), "value.hidden");
+  refused({ get a() { return 1; } }, "value.a");
+  refused({ set a(_) {} }, "value.a");
+  refused({ a: [1, , 3] }, "value.a[1]"); // eslint-disable-line no-sparse-arrays
+  refused(Object.assign([1], { extra: 1 }), "value");
+  refused(Object.assign(new Date(0), { extra: 1 }), "value");
+  refused(Object.assign(new Map(), { [Symbol("s")]: 1 }), "value");
+  refused(new Map([[1, () => {}]]), "value[0].value");
+  refused(new Map([[() => {}, 1]]), "value[0].key");
+  refused(new Set([1, Symbol("s")]), "value[1]");
+  refused((function f() { return arguments; })(1), "value");
+  refused(Buffer.from([1]), "value");
+  refused({ a: new URL("https://example.com") }, "value.a");
+  refused(globalThis, "value");
+});
+
+test("bytes that another thread shares, that were transferred away, or that may grow are refused", () => {
+  refused(new SharedArrayBuffer(8), "value");
+  refused({ v: new Uint8Array(new SharedArrayBuffer(8)) }, "value.v");
+  const buffer = new ArrayBuffer(8);
+  const view = new Uint8Array(buffer);
+  structuredClone(buffer, { transfer: [buffer] });
+  refused([buffer], "value[0]");
+  refused([view], "value[0]");
+  const growing = new ArrayBuffer(8, { maxByteLength: 16 });
+  refused([growing], "value[0]");
+  refused([new Uint8Array(growing, 0, 4)], "value[0]");
+});
+
+test("a cycle is refused where it closes, a shared part is not a cycle", () => {
+  const list = [1];
+  const cyclic = { a: { list } };
+  cyclic.a.back = cyclic;
+  refused(cyclic, "value.a.back");
+  const map = new Map();
+  map.set("self", map);
+  refused({ map }, "value.map[0].value");
+  assert.deepStrictEqual(roundTrip({ a: list, b: list }), { a: [1], b: [1] });
+});
+
+test("nesting is kept up to its limit and refused beyond", () => {
+  assert.deepStrictEqual(roundTrip(nested(MAX_DEPTH)), nested(MAX_DEPTH));
+  refused(nested(MAX_DEPTH + 1), `value${"[0]".repeat(MAX_DEPTH)}`);
+  refused(nested(100_000), `value${"[0]".repeat(MAX_DEPTH)}`);
+  const tagged = nested(MAX_DEPTH - 1);
+  let inmost = tagged;
+  while (Array.isArray(inmost[0])) inmost = inmost[0];
+  inmost[0] = new Set([undefined]);
+  assert.deepStrictEqual(roundTrip(tagged), tagged);
+});
+
+test("hostile objects give a NotStorable with a place, never their own error", () => {
+  const trap = (handler) => new Proxy({ a: 1 }, handler);
+  const boom = () => { throw new RangeError("boom"); };
+  for (const handler of [{ ownKeys: boom }, { getPrototypeOf: boom }]) refused({ p: trap(handler) }, "value.p");
+  refused({ p: trap({ getOwnPropertyDescriptor: boom }) }, "value.p.a");
+  refused([new Proxy([1], { get: boom })], "value[0]");
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  refused({ p: proxy }, "value.p");
+  refused({ d: Object.create(Date.prototype) }, "value.d");
+  refused({ d: Object.defineProperty({}, Symbol.toStringTag, { value: "Date" }) }, "value.d");
+  refused(new Proxy(new Date(), {}), "value");
+  assert.throws(() => encode({ p: trap({ ownKeys: boom }) }), (error) => error.cause instanceof RangeError);
+});
+
+test("an honest proxy of a plain object, as reactive frameworks make them, is the object", () => {
+  assert.deepStrictEqual(roundTrip(new Proxy({ a: [new Proxy({ b: 1 }, {})] }, {})), { a: [{ b: 1 }] });
+});
+
+test("a toJSON, own or inherited, never decides what is written", (t) => {
+  refused({ toJSON: () => 1 }, "value.toJSON");
+  assert.deepStrictEqual(roundTrip({ toJSON: "a word" }), { toJSON: "a word" });
+  Object.prototype.toJSON = () => "hijacked";
+  t.after(() => delete Object.prototype.toJSON);
+  const { text, binaries } = encode({ a: [1] });
+  delete Object.prototype.toJSON;
+  assert.deepStrictEqual(decode(text, binaries), { a: [1] });
+});
+
+test("what is too large is refused at once, without walking it", () => {
+  const started = performance.now();
+  const endless = [];
+  endless.length = 2 ** 32 - 2;
+  refused({ endless }, "value.endless", "TooLarge");
+  const sparse = [1];
+  sparse[1_000_000] = 1;
+  refused(sparse, "value[1]");
+  refused(1n << 20_000_000n, "value", "TooLarge");
+  refused({ text: "x".repeat(MAX_TEXT) }, "value.text", "TooLarge");
+  refused({ bytes: new Uint8Array(MAX_BINARY + 1) }, "value.bytes", "TooLarge");
+  assert.ok(performance.now() - started < 2000);
+});
+
+test("a small value that refers to itself a billion times over is refused, not expanded", () => {
+  let laughs = ["ha"];
+  for (let i = 0; i < 40; i += 1) laughs = [laughs, laughs];
+  assert.throws(() => encode(laughs), { code: "TooLarge" });
+});
+
+test("a damaged or hostile text is RecordUnreadable and runs nothing", () => {
+  const bad = [
+    "", "{", "1,2", "~", "~{", "~{}", '~["a",{}]', '~["?"]', '~["__proto__"]', '~["o","a"]', '~["o",1,2]', '~["n","1"]', '~["i",5]',
+    '~["i","x"]', '~["d","x"]', '~["b","Uint8Array",0]', '~["b","Function",0]', '~["b","__proto__",0]', '~["B",1,"x"]', '~["m",1]',
+    '~["F",0,"","name"]', "~" + '["a",'.repeat(5000) + "1" + "]".repeat(5000),
+  ];
+  for (const text of bad) assert.throws(() => decode(text, [new Uint8Array([1])].slice(1)), { code: "RecordUnreadable" }, text);
+  assert.throws(() => decode('~["b","Float64Array",0]', [new Uint8Array(3)]), { code: "RecordUnreadable" });
+});
+
+test("one bad text among many is named, and only that one", () => {
+  const texts = ["1", '~["u"]', '{"a":2}', "{broken", '~["i","4"]'];
+  assert.throws(() => decodeMany(texts, null, (i) => `message ${i}`), (error) => error.code === "RecordUnreadable" && error.message.includes("message 3"));
+  assert.deepStrictEqual(decodeMany(texts.toSpliced(3, 1), null), [1, undefined, { a: 2 }, 4n]);
+  assert.throws(() => decodeMany(["1,2", "3"], null), { code: "RecordUnreadable" });
+});
+
+test("a thousand messages of a kilobyte are encoded in little more than JSON.stringify takes", () => {
+  const text = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. ".repeat(16);
+  const messages = () => Array.from({ length: 1000 }, (_, i) => ({ id: `m${i}`, role: "user", createdAt: i, parts: [{ type: "text", text: text + i }] }));
+  const time = (work) => {
+    const times = [];
+    for (let run = 0; run < 15; run += 1) {
+      const list = messages();
+      const started = performance.now();
+      for (const message of list) work(message);
+      times.push(performance.now() - started);
+    }
+    return times.sort((a, b) => a - b)[7];
+  };
+  time(encode);
+  const native = time((message) => JSON.stringify(message));
+  const ours = time((message) => encode(message));
+  console.log(`# 1,000 messages of 1 KB: encode ${ours.toFixed(2)} ms, JSON.stringify alone ${native.toFixed(2)} ms`);
+  assert.ok(ours < 3 * native + 2, `${ours} ms against ${native} ms`);
+});

@@ -1,0 +1,117 @@
+// Three panes on a wide screen, tabs on a phone, and the dialogs above them.
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { open } from "turnmark";
+import { useHarnessDevTools, useTurnmark } from "turnmark/react";
+import { ChatPane } from "./ChatPane.jsx";
+import { CompareDialog } from "./CompareDialog.jsx";
+import { Dialog } from "./Dialog.jsx";
+import { excerpt } from "./format.js";
+import { Icon } from "./icons.jsx";
+import { ImportDialog } from "./ImportDialog.jsx";
+import { useNotices } from "./notices.jsx";
+import { useSelection } from "./selection.js";
+import { SessionList } from "./sessionList.jsx";
+import { SessionsPane } from "./SessionsPane.jsx";
+import { StorageDialog } from "./StorageDialog.jsx";
+import { useTheme } from "./theme.js";
+import { TimelinePane } from "./TimelinePane.jsx";
+import { createTurns } from "./turns.js";
+import { useActions } from "./useActions.js";
+import { useDrop } from "./useDrop.js";
+import { useShortcuts } from "./useShortcuts.js";
+import { useTurn } from "./useTurn.js";
+
+const TABS = [["sessions", "Chats", "chats"], ["chat", "Chat", "chat"], ["timeline", "Timeline", "timeline"]];
+const PACE_MS = 34;
+
+/** `?pace=5` makes the assistant write faster: milliseconds per word. */
+function paceFromAddress() {
+  const pace = Number(new URLSearchParams(location.search).get("pace") ?? PACE_MS);
+  return Number.isFinite(pace) ? Math.min(2000, Math.max(0, pace)) : PACE_MS;
+}
+
+/** `options` are those of the store that the provider has opened. */
+export function App({ options }) {
+  const { store } = useTurnmark();
+  const [sessionId, selectId] = useSelection();
+  const [view, setView] = useState("chat");
+  const [dialog, setDialog] = useState(null);
+  const theme = useTheme();
+  const notices = useNotices();
+  const [importing, setImporting] = useState(false);
+  useHarnessDevTools({ sessionId: sessionId ?? undefined, enabled: !importing });
+
+  const select = useCallback((id) => {
+    selectId(id);
+    setView("chat");
+  }, [selectId]);
+  const turns = useMemo(() => createTurns(() => open(options), {
+    pace: paceFromAddress(),
+    onError: (error) => notices.fail(error),
+    onConflict: (error) => notices.fail(error, [{ label: "Open the branch", run: () => select(error.branch.sessionId) }]),
+    onSpoken: (text, stopped) => notices.announce(`${stopped ? "Stopped." : "The assistant said:"} ${excerpt(text, 600)}`),
+  }), [options, notices, select]);
+  const turn = useTurn(turns, sessionId);
+  const busy = turn?.answering ?? false;
+  const ask = useCallback((question) => setDialog({ name: "ask", ...question }), []);
+  const actions = useActions({ store, sessionId, select, turns, notices, ask, show: setDialog });
+  const closeDialog = useCallback(() => setDialog(null), []);
+
+  useEffect(() => {
+    if (busy) notices.announce("The assistant is answering.");
+  }, [busy, notices]);
+  useEffect(() => store.on("session.deleted", (event) => {
+    if (event.sessionId !== sessionId || event.origin === "local") return;
+    turns.forget(sessionId);
+    select(null);
+    notices.say("This chat was deleted in another tab.");
+  }), [store, sessionId, select, turns, notices]);
+  useEffect(() => store.on("data.lost", ({ message }) => notices.fail({ code: "DataLost", message })), [store, notices]);
+
+  const startChat = useCallback(async () => {
+    const { id } = await store.session();
+    select(id);
+    return id;
+  }, [store, select]);
+  const guarded = useMemo(() => {
+    const when = (action) => () => sessionId !== null && !busy && action();
+    return { undo: when(actions.undo), redo: when(actions.redo) };
+  }, [actions, sessionId, busy]);
+  useShortcuts(guarded);
+  const dragging = useDrop(useCallback((file) => setDialog({ name: "import", file }), []));
+
+  return (
+    <SessionList paused={importing}>
+      <div className="shell" data-view={view}>
+        <a className="skip" href="#composer" onClick={(event) => { event.preventDefault(); document.getElementById("composer").focus(); }}>Skip to the message field</a>
+        <SessionsPane selected={sessionId} select={select} theme={theme} actions={actions} turns={turns} />
+        <ChatPane sessionId={sessionId} turns={turns} startChat={startChat} showTimeline={() => setView(view === "timeline" ? "chat" : "timeline")} undo={guarded.undo} redo={guarded.redo} />
+        <TimelinePane sessionId={sessionId} actions={actions} busy={busy} close={() => setView("chat")} />
+        <div className="tabs" role="group" aria-label="View">
+          {TABS.map(([name, label, icon]) => (
+            <button key={name} type="button" className="tab" aria-pressed={view === name} onClick={() => setView(name)} data-testid={`tab-${name}`}><Icon name={icon} size={20} />{label}</button>
+          ))}
+        </div>
+        {dragging && <div className="drop" data-testid="drop"><p><Icon name="import" size={30} />Drop a ChatGPT export or a Turnmark bundle</p></div>}
+        {dialog?.name === "import" && <ImportDialog file={dialog.file} onClose={closeDialog} onBusy={setImporting} open={select} />}
+        {dialog?.name === "storage" && <StorageDialog onClose={closeDialog} />}
+        {dialog?.name === "compare" && <CompareDialog from={dialog.from} to={dialog.to} onClose={closeDialog} />}
+        {dialog?.name === "ask" && <AskDialog question={dialog} onClose={closeDialog} />}
+      </div>
+    </SessionList>
+  );
+}
+
+function AskDialog({ question, onClose }) {
+  const confirm = () => {
+    onClose();
+    question.run();
+  };
+  const actions = (
+    <>
+      <button type="button" className="button" onClick={onClose} data-focus>Cancel</button>
+      <button type="button" className="button danger" onClick={confirm} data-testid="confirm">{question.confirm}</button>
+    </>
+  );
+  return <Dialog title={question.title} onClose={onClose} actions={actions} testId="confirm-dialog"><p>{question.text}</p></Dialog>;
+}

@@ -1,0 +1,113 @@
+// What the store and the browser say about the data: how much, how safe, and whether it is whole.
+import { useCallback, useEffect, useState } from "react";
+import { useTurnmark } from "turnmark/react";
+import { Dialog } from "./Dialog.jsx";
+import { explain } from "./errors.js";
+import { bytes, plural } from "./format.js";
+import { Icon } from "./icons.jsx";
+
+const LEVELS = {
+  disk: "Strict: a checkpoint counts as saved when the browser reports it flushed to disk.",
+  os: "Written, but not known to be flushed.",
+  memory: "In memory only: gone with this page.",
+};
+
+export function StorageDialog({ onClose }) {
+  const { store } = useTurnmark();
+  const [status, setStatus] = useState(null);
+  const [error, setError] = useState(null);
+  const [asked, setAsked] = useState(null);
+  const [report, setReport] = useState(null);
+  const [busy, setBusy] = useState(null);
+
+  const read = useCallback(() => store.status().then(setStatus, (cause) => setError(explain(cause))), [store]);
+  useEffect(() => {
+    read();
+  }, [read]);
+
+  const run = async (name, task) => {
+    setBusy(name);
+    setError(null);
+    try {
+      await task();
+    } catch (cause) {
+      setError(explain(cause));
+    } finally {
+      setBusy(null);
+    }
+  };
+  const persist = () => run("persist", async () => {
+    setAsked(await store.persist());
+    await read();
+  });
+  const verify = () => run("verify", async () => setReport(await store.verify()));
+
+  return (
+    <Dialog title="Storage" onClose={onClose} testId="storage-dialog" actions={<button type="button" className="button primary" onClick={onClose}>Done</button>}>
+      {error && <p className="panel failed" role="alert"><strong>{error.title} <code className="error-code">{error.code}</code></strong> {error.text} {error.todo}</p>}
+      {status === null ? <p className="empty">Reading…</p> : (
+        <>
+          <div className="figures" data-testid="storage-counts">
+            <Figure number={status.counts.sessions} name="chat" />
+            <Figure number={status.counts.checkpoints} name="checkpoint" />
+            <Figure number={status.counts.messageRows} name="message row" />
+            <Figure number={status.counts.objects} name="object" />
+          </div>
+          {status.quota && <Quota {...status.quota} />}
+          <dl className="facts">
+            <dt>Durability</dt>
+            <dd><span className={`stamp ${status.level}`} data-testid="storage-level"><span className="stamp-dot" aria-hidden="true" />{status.level}</span> {LEVELS[status.level]}</dd>
+            <dt>Eviction</dt>
+            <dd data-testid="storage-persisted">
+              {persistedText(status.persisted, asked)}
+              {status.persisted === false && <button type="button" className="button small" disabled={busy !== null} onClick={persist} data-testid="persist">Keep my data</button>}
+            </dd>
+            <dt>Integrity</dt>
+            <dd>
+              <Verified report={report} />
+              <button type="button" className="button small" disabled={busy !== null} onClick={verify} data-testid="verify">{busy === "verify" ? "Verifying…" : "Verify"}</button>
+            </dd>
+            <dt>Store</dt>
+            <dd>{status.name} / {status.scope}, {status.backend}, schema {status.schemaVersion}, Turnmark {status.version}, connection {status.connection}</dd>
+            <dt>Device</dt>
+            <dd><code className="breakable">{status.deviceId}</code></dd>
+            <dt>Console</dt>
+            <dd><code>__HARNESS_DEVTOOLS__.help()</code> shows all of this and more.</dd>
+          </dl>
+          {status.dataLost && <p className="panel failed" role="alert">The browser threw this store's data away before it was opened.</p>}
+          {status.interrupted.length > 0 && <p className="panel">{plural(status.interrupted.length, "chat")} with an answer that was interrupted. Open it to continue or dismiss it.</p>}
+        </>
+      )}
+    </Dialog>
+  );
+}
+
+const Figure = ({ number, name }) => <div className="figure"><strong>{number.toLocaleString("en")}</strong><span>{number === 1 ? name : `${name}s`}</span></div>;
+
+function Quota({ usage, quota }) {
+  const share = quota > 0 ? usage / quota : 0;
+  return (
+    <div className="quota" data-testid="storage-quota">
+      <p><span>{bytes(usage)} used</span><span>of {bytes(quota)} this browser allows</span></p>
+      <meter min={0} max={1} low={0.7} high={0.9} optimum={0} value={share} aria-label="Share of the quota in use">{Math.round(share * 100)}%</meter>
+    </div>
+  );
+}
+
+function persistedText(persisted, asked) {
+  if (persisted === true) return <><Icon name="check" size={16} /> The browser has promised to keep this data. </>;
+  if (persisted === null) return "This browser does not say. ";
+  return asked === false ? "The browser said no: it decides by how this site is used. The data is kept unless the disk gets short. " : "The browser may delete this data when the disk gets short. ";
+}
+
+function Verified({ report }) {
+  if (report === null) return "Every record can be read and checked against its hash. ";
+  const { checked, faults } = report;
+  const words = `${plural(checked.checkpoints, "checkpoint")}, ${plural(checked.messages, "message")} and ${plural(checked.objects, "object")} checked. `;
+  return (
+    <span data-testid="verify-report" data-ok={report.ok} role="status">
+      {report.ok ? <><Icon name="check" size={16} /> <strong>Whole.</strong> {words}</> : <><Icon name="warning" size={16} /> <strong>{plural(faults.length, "fault")}.</strong> {words}</>}
+      {faults.length > 0 && <span className="faults">{faults.slice(0, 20).map(({ record, fault, message }) => <span key={`${record} ${fault}`}><code>{fault}</code> {record}: {message}</span>)}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,70 @@
+// What the panes can do to the store, each with its notice and, where there is one, its way back.
+import { useMemo } from "react";
+import { focusComposer } from "./focus.js";
+import { excerpt, shortId } from "./format.js";
+import { download } from "./importFile.js";
+
+const nameOf = ({ id, name }) => (name ? `“${excerpt(name, 40)}”` : shortId(id));
+
+export function useActions({ store, sessionId, select, turns, notices, ask, show }) {
+  return useMemo(() => {
+    /** Runs an action; what fails is told. Resolves to whether it worked. */
+    const attempt = async (action) => {
+      try {
+        await action();
+        return true;
+      } catch (error) {
+        const branch = error?.branch;
+        notices.fail(error, branch ? [{ label: "Open the branch", run: () => select(branch.sessionId) }] : []);
+        return false;
+      }
+    };
+    const step = (name) => () => attempt(async () => {
+      turns.forget(sessionId);
+      const { targetCheckpointId } = await store[name](sessionId, { load: false });
+      notices.announce(name === "undo" ? `Undone. Now at checkpoint ${shortId(targetCheckpointId)}.` : "Redone.");
+    });
+    return {
+      undo: step("undo"),
+      redo: step("redo"),
+      open: select,
+      openImport: () => show({ name: "import", file: null }),
+      openStorage: () => show({ name: "storage" }),
+      compare: (from, to) => show({ name: "compare", from, to }),
+      rollback: (checkpoint) => attempt(async () => {
+        turns.forget(sessionId);
+        const { checkpoint: live, restorePointId } = await store.checkpoints.rollback(sessionId, checkpoint.id, { load: false });
+        const takeBack = () => attempt(async () => {
+          turns.forget(sessionId);
+          const { headCheckpointId } = await (await store.session(sessionId)).summary();
+          // Whatever was done since then: what was left is what comes back.
+          if (headCheckpointId === live.id) await store.undo(sessionId, { load: false });
+          else await store.checkpoints.rollback(sessionId, restorePointId, { load: false });
+        });
+        notices.say(`Rolled back to ${nameOf(checkpoint)}.`, [{ label: "Undo", run: takeBack }]);
+      }),
+      fork: (checkpoint) => attempt(async () => {
+        const fork = await store.fork(sessionId, checkpoint.id);
+        await fork.setTitle(`Fork at ${nameOf(checkpoint)}`);
+        select(fork.id);
+        notices.say("A new chat begins at this checkpoint. The old one is untouched.", [{ label: "Back to it", run: () => select(sessionId) }]);
+      }),
+      pin: (checkpoint) => attempt(() => store.checkpoints.pin(sessionId, checkpoint.id, !checkpoint.pinned)),
+      remove: (session) => ask({
+        title: "Delete this chat?",
+        text: `“${session.title ?? "Untitled chat"}” and its ${session.checkpointCount} checkpoints are deleted from this browser. Forks keep what they share. This cannot be undone.`,
+        confirm: "Delete",
+        run: () => attempt(async () => {
+          turns.forget(session.id);
+          await (await store.session(session.id)).delete();
+          if (session.id === sessionId) select(null);
+          focusComposer();
+        }),
+      }),
+      exportAll: () => attempt(async () => {
+        download(`turnmark-${new Date().toISOString().slice(0, 10)}.json`, await store.export());
+        notices.say("Exported every chat with its whole history into one file.");
+      }),
+    };
+  }, [store, sessionId, select, turns, notices, ask, show]);
+}
