@@ -157,7 +157,7 @@ fn texts_are_equal_by_their_characters() {
 
 #[wasm_bindgen_test]
 async fn texts_pass_through_unchanged_even_when_rust_could_not_hold_them() {
-    // Lone surrogates: platform.md section 4. A text that went through a Rust String would come back changed.
+    // Lone surrogates. A text that went through a Rust String would come back changed.
     let storage = open(&fresh("surrogate")).await;
     let half = JsString::from_char_code1(0xD83D);
     let object = Row::Object(Object { of: 1, refs: vec![], content: Content::Text(JsText::from(half.clone())) });

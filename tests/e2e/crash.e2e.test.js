@@ -1,7 +1,7 @@
 // Chromium is killed, with everything it runs, at random instants of a page's writing. Whatever the page was told is
 // stored must be there at the next start, byte for byte, and nothing of what was not may be there by halves.
 //
-// Chromium itself can throw an origin's IndexedDB away after such a kill (platform.md 2b). That is no fault of the
+// Chromium itself can throw an origin's IndexedDB away after such a kill. That is no fault of the
 // library's while the user is told; it is counted apart, and printed.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -207,7 +207,7 @@ function judge(profile, report, tally, t) {
     const torn = /corrupt|dropping|checksum|ignoring|error/i.test(diary);
     const evidence = `${lost.length} of ${profile.acknowledged.size} acknowledged checkpoints are gone: ${lost.slice(0, 5)}\n`
       + `database made anew: ${recreated}, the library said: ${JSON.stringify({ dataLost: report.dataLost, told: report.told })}, upgrade events: ${JSON.stringify(report.dataLoss)}\nLevelDB's own log:\n${diary}`;
-    t.diagnostic(`SILENT LOSS BY CHROMIUM (platform.md 2b): ${evidence}`);
+    t.diagnostic(`SILENT LOSS BY CHROMIUM: ${evidence}`);
     assert.ok(recreated || torn, `acknowledged checkpoints are gone and nothing shows that Chromium lost them: ${evidence}`);
     if (recreated) tally.silentlyRecreated += 1;
     else tally.silentlyCut += 1;
@@ -272,12 +272,12 @@ async function killing(t, { kills, perProfile = PER_PROFILE, args = [], seed }) 
 }
 
 test("50 kills of the whole browser at random instants lose nothing that was acknowledged, and leave nothing half-written", { timeout: 300_000 }, async (t) => {
-  // design.md 2.2, 2.4 and 4, R2, P-07; platform.md 2b, google/leveldb#1287, dexie/Dexie.js#613, automerge-repo#60.
+  // R2, P-07, google/leveldb#1287, dexie/Dexie.js#613, automerge-repo#60.
   await killing(t, { kills: 50, seed: SEED });
 });
 
 test("the same holds on Chromium's SQLite backend of IndexedDB", { timeout: 120_000 }, async (t) => {
-  // platform.md 2b: it lost nothing strict.
+  // it lost nothing strict.
   const { wipesTold, silentlyRecreated, silentlyCut } = await killing(t, { kills: 8, perProfile: 4, args: [SQLITE], seed: SEED + 1000 });
   assert.deepEqual([wipesTold, silentlyRecreated, silentlyCut], [0, 0, 0]);
 });

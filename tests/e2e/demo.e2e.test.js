@@ -106,7 +106,7 @@ async function interrupted(t) {
 }
 
 test("a reload in the middle of an answer keeps the question and the words that had arrived, says so, and goes on from there", async (t) => {
-  // design.md 5 (streaming); open-webui#6172, vercel/ai#18457 (nothing twice).
+  // open-webui#6172, vercel/ai#18457 (nothing twice).
   const { page, partial } = await interrupted(t);
   const arrived = partial.split(", ").length;
   assert.ok(arrived > 5 && arrived < 400, `${arrived} numbers had arrived`);
@@ -130,7 +130,7 @@ test("an interrupted answer can be left as it is, and stays marked", async (t) =
 });
 
 test("a rollback from the timeline is undone by its notice, and both survive a reload", async (t) => {
-  // P-13, design.md 2.3.
+  // P-13.
   const { page } = await chatted(t, ["one", "two", "three"]);
   const target = checkpoints(page).filter({ has: page.locator(".checkpoint-name", { hasText: /^one$/ }) });
   await target.hover();
@@ -280,7 +280,6 @@ test("an export of everything is imported into another database with its whole h
 });
 
 test("two tabs see each other's turns, rollbacks, titles and deletions", async (t) => {
-  // design.md 2.5 and 5 (tabs).
   const { page: a, db } = await chatted(t, ["shared"]);
   const { page: b } = await demo(t, { db, hash: new URL(a.url()).hash });
   await shown(b, 2);
@@ -381,7 +380,6 @@ test("on a screen 375 pixels wide nothing overflows, in any view or dialog, with
 const MARKUP = '<img src=x onerror="window.pwned=1"><b>bold</b><script>window.pwned=2</script><svg onload="window.pwned=3">[x](javascript:window.pwned=4)';
 
 test("markup in a message, an answer, a title and an imported file stays text", async (t) => {
-  // design.md 5 (hostile input).
   const { page } = await demo(t);
   const harmless = async (where) => {
     const seen = await page.evaluate(() => ({
@@ -419,7 +417,7 @@ test("markup in a message, an answer, a title and an imported file stays text", 
 });
 
 test("when the browser throws the data away while the page is open, the page says so", async (t) => {
-  // element-web#9109, lobehub#8238, platform.md 2b: reported, never silent.
+  // element-web#9109, lobehub#8238, reported, never silent.
   const { page, db } = await chatted(t, ["gone"]);
   const session = await devtools(t, page);
   await session.send("IndexedDB.deleteDatabase", { securityOrigin: origin, databaseName: db });

@@ -49,7 +49,7 @@ async function reload(page) {
 // --- what is stored ---------------------------------------------------------------------------------------------------
 
 test("every write asks IndexedDB for strict durability, and is stamped disk only after its transaction is complete", async (t) => {
-  // P-06, P-07, design.md 2.2, platform.md 2; instantdb#2548: acknowledged before the transaction committed.
+  // P-06, P-07; instantdb#2548: acknowledged before the transaction committed.
   const page = await blank(t, {
     init: () => {
       globalThis.transactions = [];
@@ -87,7 +87,7 @@ test("every write asks IndexedDB for strict durability, and is stamped disk only
 });
 
 test("a store that was opened relaxed says so, and never calls its stamps disk", async (t) => {
-  // P-06, P-08, design.md 5: a relaxed write is `os`, the level below `disk`.
+  // P-06, P-08, a relaxed write is `os`, the level below `disk`.
   const page = await blank(t);
   const [stamp, read, status] = await page.evaluate(async (name) => {
     const store = await turnmark.open({ name, durability: "relaxed" });
@@ -128,14 +128,14 @@ async function keepsRichValues(page, name) {
 const RICH_KEPT = { message: null, channel: null, write: null, nothing: true, polluted: null, note: "kept", title: "\u202e<b>title</b>" };
 
 test("a reload brings back every kind of value equal: dates, maps, sets, big integers, binaries, files, NaN, -0, undefined, lone surrogates, __proto__ keys", async (t) => {
-  // P-07, design.md 5 (hostile input), R12; pubkey/rxdb#3787: all data gone after reload.
+  // P-07, R12; pubkey/rxdb#3787: all data gone after reload.
   const { verified, ...kept } = await keepsRichValues(await blank(t), fresh("rich"));
   assert.deepEqual(kept, RICH_KEPT);
   assert.ok(verified.ok, JSON.stringify(verified.faults));
 });
 
 test("a value that cannot be kept exactly is refused with its place, and nothing of its command is stored", async (t) => {
-  // design.md 5: refused, naming its path, before anything is written; platform.md 2b: a put() that throws does not abort.
+  // refused, naming its path, before anything is written; a put() that throws does not abort.
   const page = await blank(t);
   const seen = await page.evaluate(async (name) => {
     const store = await turnmark.open({ name });
@@ -157,7 +157,7 @@ test("a value that cannot be kept exactly is refused with its place, and nothing
 });
 
 test("undo and redo go on after a reload where they were", async (t) => {
-  // design.md 2.3, R4, P-13.
+  // R4, P-13.
   const page = await blank(t);
   const name = fresh("undo");
   const ids = (list) => list.map(({ id }) => id).join("");
@@ -187,7 +187,7 @@ test("undo and redo go on after a reload where they were", async (t) => {
 });
 
 test("leaving the page in the middle of writes loses nothing that was acknowledged, and leaves nothing half-written", async (t) => {
-  // dexie/Dexie.js#124, platform.md 2: a page that is unloaded aborts; a write is whole or absent.
+  // dexie/Dexie.js#124, a page that is unloaded aborts; a write is whole or absent.
   const page = await blank(t);
   const name = fresh("leave");
   for (let round = 0; round < 6; round += 1) {
@@ -270,7 +270,7 @@ async function twoTabs(t, name) {
 }
 
 test("another tab hears of every committed change, with the whole checkpoint, and can read it at once", async (t) => {
-  // P-10, design.md 2.5 and 5 (tabs).
+  // P-10.
   const [a, b] = await twoTabs(t, fresh("events"));
   await b.evaluate(() => {
     globalThis.log = [];
@@ -302,7 +302,7 @@ test("another tab hears of every committed change, with the whole checkpoint, an
 });
 
 test("of two tabs that append at the same instant exactly one wins, and the work of the other is kept in the branch that its error names", async (t) => {
-  // R9, design.md 2.5 and 5; Nozbe/WatermelonDB#827, electric-sql/pglite#323, platform.md 2b (read-modify-write in one transaction).
+  // R9; Nozbe/WatermelonDB#827, electric-sql/pglite#323.
   const tabs = await twoTabs(t, fresh("race"));
   const rounds = 12;
   let length = 1;
@@ -336,7 +336,7 @@ test("of two tabs that append at the same instant exactly one wins, and the work
 });
 
 test("a stale tab overwrites nothing: its append and its put become branches, and its undo is refused", async (t) => {
-  // oobabooga/textgen#5136, zewish/redux-remember#29, conduit#443, design.md 5 (tabs).
+  // oobabooga/textgen#5136, zewish/redux-remember#29, conduit#443.
   const [a, b] = await twoTabs(t, fresh("stale"));
   const newest = await a.evaluate(async () => {
     await session.append([kit.user("1")]);
@@ -394,7 +394,7 @@ test("a session that holds something is not written before it has been read", as
 });
 
 test("an answer whose tab crashed is reported as interrupted, not before, and recover() finishes it with every word that had arrived", async (t) => {
-  // design.md 5 (active run, streaming), E-34; firebase-js-sdk#511: a lock that dies with its holder.
+  // E-34; firebase-js-sdk#511: a lock that dies with its holder.
   const [writer, other] = await twoTabs(t, fresh("crash"));
   await writer.evaluate(async () => {
     await session.append([kit.user("q")]);
@@ -469,7 +469,7 @@ test("an export of one profile is imported in another, equal in every message, c
 });
 
 test("a module worker uses the package as a page does, beside a page, and after it was terminated", async (t) => {
-  // design.md 7: usable from a Worker; rxdb#5138, vm0#32143.
+  // usable from a Worker; rxdb#5138, vm0#32143.
   const page = await blank(t);
   const name = fresh("worker");
   const seen = await page.evaluate(async (database) => {
@@ -498,7 +498,7 @@ test("a module worker uses the package as a page does, beside a page, and after 
 });
 
 test("status() tells the browser's own estimate and its promise to keep the data, and persist() asks for that promise", async (t) => {
-  // localForage#1078 (warn from estimate), platform.md 2 (eviction).
+  // localForage#1078 (warn from estimate).
   const page = await blank(t);
   const session = await devtools(t, page);
   const name = fresh("persist");
@@ -555,7 +555,7 @@ for (const [how, command] of [
     for (const outcome of seen.outcomes) assert.ok(outcome.id || (outcome.typed && outcome.code !== "Internal"), JSON.stringify(outcome));
     assert.ok(seen.log.some(([event, state]) => event === "connection" && (state === "lost" || state === "closed")), JSON.stringify(seen.log));
     assert.ok(seen.log.some(([event, state]) => event === "connection" && state === "open"), JSON.stringify(seen.log));
-    // design.md 5: a suspect store is not called disk until it is healed.
+    // a suspect store is not called disk until it is healed.
     assert.match(seen.written, /^(os|disk)$/);
     assert.deepEqual([seen.old.length, seen.next.length, seen.verified.ok, seen.status.connection], [0, 1, true, "open"]);
     assert.equal(seen.status.dataLost, true);
@@ -686,7 +686,7 @@ async function held(t, name) {
 }
 
 test("while an old connection in another tab blocks the upgrade a listener is told, and opening goes on when it closes", async (t) => {
-  // platform.md 2 (upgrade), carouselbot#42 (continues when the old tab closes), vm0#19770, dexie/Dexie.js#17.
+  // carouselbot#42 (continues when the old tab closes), vm0#19770, dexie/Dexie.js#17.
   const name = fresh("blocked");
   const [old, page] = await held(t, name);
   const told = await page.evaluate(async (database) => {
@@ -724,7 +724,7 @@ test("an upgrade that stays blocked fails in time with Blocked, each time it is 
 });
 
 test("deleting a database that another tab holds open is reported, finishes when that tab lets go, and open stores let go by themselves", async (t) => {
-  // dexie/Dexie.js#17, repc#161, platform.md 2: close on versionchange.
+  // dexie/Dexie.js#17, repc#161, close on versionchange.
   const [other, page] = [await blank(t), await blank(t)];
   const name = fresh("let-go");
   await other.evaluate(async (database) => {
@@ -750,7 +750,7 @@ test("deleting a database that another tab holds open is reported, finishes when
 // --- where something is missing ---------------------------------------------------------------------------------------
 
 test("without IndexedDB opening fails with Unavailable, and uses memory only when told to, with honest stamps", async (t) => {
-  // element-web#21098 and #33183, matrix-js-sdk#2386, platform.md 2b (private windows).
+  // element-web#21098 and #33183, matrix-js-sdk#2386.
   const page = await blank(t, { init: () => Object.defineProperty(globalThis, "indexedDB", { value: undefined }) });
   const seen = await page.evaluate(async () => {
     const failures = [await kit.failure(turnmark.open({ name: "x" })), await kit.failure(new turnmark.IndexedDBSaver({ name: "x" }).get("s")), await kit.failure(turnmark.deleteDatabase("x"))];
@@ -788,7 +788,7 @@ test("in a sandboxed frame, where the browser forbids storage, opening fails wit
 });
 
 test("a content security policy that forbids WebAssembly fails with WasmFailed and names what to add, and with that added all is well", async (t) => {
-  // platform.md 4: apps need `wasm-unsafe-eval` in a strict CSP: detect it and say so.
+  // apps need `wasm-unsafe-eval` in a strict CSP: detect it and say so.
   const outcome = async (policy) => {
     const own = await server({ headers: { "Content-Security-Policy": policy } });
     const page = await openPage(t, context, `${own.origin}/csp.html`, { expected: [/Content.Security.Policy|wasm-unsafe-eval|CSP/i] });
@@ -815,7 +815,7 @@ test("a content security policy that forbids WebAssembly fails with WasmFailed a
 });
 
 test("a module file that is missing, or an HTML page in its place, fails with WasmFailed and says what to do, and a later call can succeed", async (t) => {
-  // platform.md 5 (Vite 7 dev, esbuild): the text a search finds; 4: cleared on failure.
+  // the text a search finds; cleared on failure.
   const page = await blank(t, { expected: [/404/] });
   const seen = await page.evaluate(async () => {
     const html = new Blob(["<!doctype html>"], { type: "text/html" });
@@ -830,7 +830,7 @@ test("a module file that is missing, or an HTML page in its place, fails with Wa
 // --- the other backend ------------------------------------------------------------------------------------------------
 
 test("all of it holds on Chromium's SQLite backend of IndexedDB too", async (t) => {
-  // platform.md 2b: being rolled out; test both.
+  // being rolled out; test both.
   const profile = temporary("sqlite");
   const other = await browser({ profile, args: [SQLITE] });
   const page = await blank(t, { on: other });

@@ -62,7 +62,7 @@ async function served(t, mounts) {
 // --- the tarball ------------------------------------------------------------------------------------------------------
 
 test("the packed package holds the WebAssembly module and everything its exports and imports name, and nothing else", () => {
-  // platform.md 1: the .gitignore that wasm-pack writes makes `npm pack` drop the module silently.
+  // the .gitignore that wasm-pack writes makes `npm pack` drop the module silently.
   const { files } = packed;
   const allowed = /^(package\.json|README\.md|LICENSE[\w.-]*|[a-z][a-z-]*\.(js|d\.ts)|wasm\/turnmark(_bg\.wasm|\.js))$/;
   assert.deepEqual(files.filter((file) => !allowed.test(file)), [], "files that are none of the package's");
@@ -79,7 +79,7 @@ test("the packed package holds the WebAssembly module and everything its exports
 });
 
 test("the installed package brings no other package with it, and asks for React only where it is used", () => {
-  // design.md 7: one package; React is an optional peer.
+  // one package; React is an optional peer.
   const manifest = JSON.parse(readFileSync(join(app, "node_modules/turnmark/package.json"), "utf8"));
   assert.equal(manifest.dependencies, undefined);
   assert.deepEqual(manifest.peerDependenciesMeta, { react: { optional: true } });
@@ -164,7 +164,7 @@ async function useApplication(t, address) {
   return page;
 }
 
-/** design.md 7 and platform.md 6: the console's commands, with real values at once and promises where something is done. */
+/** The console's commands, with real values at once and promises where something is done. */
 async function useConsole(page) {
   await page.waitForFunction(() => window.__HARNESS_DEVTOOLS__?.checkpoints().length > 0);
   const seen = await page.evaluate(async () => {
@@ -225,7 +225,7 @@ async function developmentServer(t) {
 }
 
 test("under React's StrictMode in Vite's development server the hooks, the console and unmounting work", { timeout: 120_000 }, async (t) => {
-  // platform.md 4 (init twice at once) and 5 (React, Vite); y-indexeddb#13 (hot reload).
+  // y-indexeddb#13 (hot reload).
   await useApplication(t, await developmentServer(t));
 });
 
@@ -276,7 +276,7 @@ test("a page built by esbuild works with turnmark/inline, from one file", { time
 });
 
 test("a page built by esbuild without turnmark/inline fails with an error that names it", { timeout: 120_000 }, async (t) => {
-  // platform.md 5: build, then 404 at run time.
+  // build, then 404 at run time.
   const [first] = await tours(t, `${await esbuilt(t, "main.js")}/`, { expected: [/404/] });
   assert.match(first.error, /^WasmFailed: .*"turnmark\/inline"/s);
 });
@@ -298,7 +298,7 @@ test("a plain module script works, with no bundler at all", async (t) => {
 // --- servers ----------------------------------------------------------------------------------------------------------
 
 test("on a server every entry can be imported and a provider rendered, and nothing is opened or left on globalThis", async () => {
-  // design.md 7: importable on a server without touching `window`.
+  // importable on a server without touching `window`.
   cpSync(join(APPS, "ssr"), app, { recursive: true });
   const seen = JSON.parse(await ran(process.execPath, ["ssr.mjs"], { cwd: app }));
   assert.deepEqual(seen, { html: "<p>opening true 0 0 0</p>", waiting: "<i>wait</i>", opened: 0, refused: "Unavailable", levels: ["memory", "memory"] });

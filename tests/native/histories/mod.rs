@@ -1,5 +1,5 @@
 //! Random histories: any commands, by two tabs that know different things, with aborts, crashes and reloads. The engine must
-//! do what a naive model does, and keep each rule of requirements.md, section 7, at every step.
+//! do what a naive model does, and keep each rule R1 to R13 at every step.
 
 mod model;
 mod ops;

@@ -1,4 +1,4 @@
-//! The rules of requirements.md, section 7, each as a property of random histories.
+//! The rules R1 to R13, each as a property of random histories.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
