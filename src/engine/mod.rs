@@ -66,6 +66,9 @@ pub enum Event<T> {
     },
 }
 
+/// Every store that holds what sessions are made of.
+const HISTORY: &[Store] =
+    &[Store::Sessions, Store::Checkpoints, Store::Messages, Store::References, Store::Objects, Store::Writes];
 const READ: Access = Access::read(&[Store::Sessions, Store::Checkpoints]);
 const LOAD: Access =
     Access::read(&[Store::Sessions, Store::Checkpoints, Store::Messages, Store::Objects, Store::Writes]);
@@ -358,14 +361,7 @@ impl<S: Storage> Engine<S> {
     pub async fn import(&self, bundle: &Bundle<S::Text>, on: OnExisting) -> Result<Imported> {
         inspect::check(bundle)?;
         let stamp = self.stamp()?;
-        let access = Access::write(&[
-            Store::Sessions,
-            Store::Checkpoints,
-            Store::Messages,
-            Store::References,
-            Store::Objects,
-            Store::Writes,
-        ]);
+        let access = Access::write(HISTORY);
         let imported = self.storage.run(access, |view| bundle::import(view, &self.scope, bundle, on, &stamp)).await?;
         for (_, id, ..) in &imported.sessions {
             self.changed(id, "import");

@@ -1,6 +1,6 @@
 //! Reads: none of them changes anything.
 
-use super::{Engine, LOAD, READ};
+use super::{Engine, HISTORY, LOAD, READ};
 use crate::codec::key::Store;
 use crate::error::Result;
 use crate::ids::{CheckpointId, SessionId};
@@ -110,14 +110,7 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// `UnknownSession`, `RecordUnreadable`.
     pub async fn export(&self, only: Option<&[SessionId]>) -> Result<Bundle<S::Text>> {
-        let access = Access::read(&[
-            Store::Sessions,
-            Store::Checkpoints,
-            Store::Messages,
-            Store::References,
-            Store::Objects,
-            Store::Writes,
-        ]);
+        let access = Access::read(HISTORY);
         self.storage.run(access, |view| bundle::export(view, &self.scope, only)).await
     }
 }

@@ -1,6 +1,6 @@
 //! Deletion and housekeeping: what goes, and what is collected after it.
 
-use super::{Engine, HEADS, WRITE};
+use super::{Engine, HEADS, HISTORY, WRITE};
 use crate::codec::key::Store;
 use crate::error::{Code, Result};
 use crate::ids::{CheckpointId, SessionId};
@@ -89,14 +89,7 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// `RecordUnreadable` when it cannot be known what is reached; then nothing is removed.
     pub async fn collect(&self) -> Result<Collected> {
-        let access = Access::write(&[
-            Store::Sessions,
-            Store::Checkpoints,
-            Store::Messages,
-            Store::References,
-            Store::Objects,
-            Store::Writes,
-        ]);
+        let access = Access::write(HISTORY);
         self.delete(access, collect::plan, |_| true).await
     }
 
