@@ -19,6 +19,27 @@ async fn state(tab: &Tab, branch: &Branch) -> super::kit::Shot {
 }
 
 contract! {
+    /// R9: a streaming writer names the stage it continues; that another tab's write has replaced it makes the writer late,
+    /// not wrong, and its work is kept.
+    async fn a_writer_whose_parent_was_replaced_meanwhile_is_behind_and_its_work_is_kept(kit) {
+        let (a, b) = (kit.tab().await, kit.tab().await);
+        a.put("s", &[user("a")], &[]).await.unwrap();
+        let stage = [user("a"), assistant("half an ans")];
+        let parent = a.write("s", whole(&stage, &[]), Metadata { provisional: true, ..meta() }).await.unwrap().checkpoint.id;
+        b.load("s").await;
+        let by_b = [user("a"), assistant("half an ans"), user("by b")];
+        b.put("s", &by_b, &[]).await.unwrap();
+        let by_a = [user("a"), assistant("half an answer, and the rest")];
+        let late = a.write("s", whole(&by_a, &[]), Metadata { parent: Some(parent), ..meta() }).await;
+        assert_eq!(state(&a, &branch(&failure(late))).await, shot(&by_a, &[]));
+        assert_eq!(b.live("s").await, shot(&by_b, &[]));
+        // A parent that never was is still a mistake.
+        b.load("s").await;
+        let never = b.write("s", whole(&by_b, &[]), Metadata { parent: Some(cid("cp_never")), ..meta() }).await;
+        assert_eq!(code(never), Code::UnknownParent);
+        a.clean().await;
+    }
+
     /// R9; oobabooga/textgen#5136, zewish/redux-remember#29: a stale tab's state never replaces a newer one.
     async fn a_stale_put_is_refused_and_kept_whole_as_a_branch(kit) {
         let (a, b) = (kit.tab().await, kit.tab().await);
