@@ -41,7 +41,8 @@ thread_local! {
 }
 
 /// The name of a field. Making a JavaScript string is slow, and there are few names and many rows.
-fn name(field: &'static str) -> JsString {
+#[must_use]
+pub fn name(field: &'static str) -> JsString {
     let place = (field.as_ptr().addr(), field.len());
     NAMES.with_borrow_mut(|names| names.slot_with(place, || field.into()).clone())
 }

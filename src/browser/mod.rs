@@ -8,6 +8,7 @@ mod clock;
 mod connection;
 mod convert;
 mod error;
+mod guess;
 mod handle;
 mod heal;
 mod open;
@@ -23,7 +24,7 @@ mod value;
 use std::fmt;
 use std::rc::Rc;
 
-pub use bindings::Record;
+pub use bindings::{Record, name};
 pub use clock::{now, random, sleep};
 pub use convert::{from_js, to_js};
 pub use storage::{IndexedDbStorage, delete_database};

@@ -108,7 +108,7 @@ fn store_of(request: &Request) -> Store {
 /// Sends one request; `None` when its answer is empty without asking.
 fn ask(transaction: &Transaction, request: &Request) -> Result<Option<IdbRequest>, Thrown> {
     Ok(match request {
-        Request::Row(key) => Some(transaction.store(key.store)?.get(value::key(key))?.into()),
+        Request::Row(key) => Some(ask_row(transaction, key)?),
         Request::ById(by_id) => {
             let index = transaction.store(Store::Checkpoints)?.index(CHECKPOINT_BY_ID)?;
             Some(index.get(index_key(by_id))?.into())
@@ -131,6 +131,19 @@ fn ask(transaction: &Transaction, request: &Request) -> Result<Option<IdbRequest
 fn index_key(by_id: &ById) -> JsValue {
     let parts = [by_id.scope.as_str(), by_id.session.as_str(), by_id.id.as_str()];
     parts.iter().map(|part| JsValue::from_str(part)).collect::<Array>().into()
+}
+
+/// Asks for one record.
+///
+/// # Errors
+/// What the browser threw.
+pub(super) fn ask_row(transaction: &Transaction, key: &Key) -> Result<IdbRequest, Thrown> {
+    Ok(transaction.store(key.store)?.get(value::key(key))?.into())
+}
+
+/// What a request brought, if it did not fail.
+pub(super) fn brought(raw: &IdbRequest) -> Option<JsValue> {
+    result(raw).ok()
 }
 
 /// What a request brought.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::connection::Connection;
 use super::error::{Thrown, aborted, lost, refused, timed_out};
+use super::guess;
 use super::handle::{Handle, stores};
 use super::heal::heal;
 use super::reads::{self, Stop, check};
@@ -12,7 +13,7 @@ use super::transaction::{End, Transaction};
 use super::{OpenOptions, open, value};
 use crate::codec::key::Key;
 use crate::error::{Code, Error, Result};
-use crate::store::{Access, Level, Op, Pause, Step, Storage, View};
+use crate::store::{Access, Guess, Level, Op, Pause, Step, Storage, View};
 
 /// A store in IndexedDB. Clones share it. It is closed by [`IndexedDbStorage::close`], or when the last clone is dropped.
 #[derive(Clone, Debug)]
@@ -95,9 +96,14 @@ pub async fn delete_database(options: &OpenOptions) -> Result<()> {
 impl Storage for IndexedDbStorage {
     type Text = JsText;
 
-    async fn transact(&self, access: Access, step: &mut Step<'_, JsText>) -> Result<()> {
+    async fn transact(&self, access: Access, guess: &[Guess<JsText>], step: &mut Step<'_, JsText>) -> Result<()> {
         let handle = &self.0;
         let _running = handle.enter()?;
+        if !guess.is_empty()
+            && let Some(done) = guess::commit(handle, access, guess, step).await
+        {
+            return done;
+        }
         let mut may_repeat = true;
         loop {
             let connection = handle.connect().await?;
@@ -121,10 +127,10 @@ impl Storage for IndexedDbStorage {
 }
 
 /// Why an attempt failed, and what that says of its connection.
-struct Failure {
-    error: Error,
+pub(super) struct Failure {
+    pub(super) error: Error,
     /// The connection cannot be used any more.
-    is_dead: bool,
+    pub(super) is_dead: bool,
     /// No write was sent.
     is_unsent: bool,
 }
@@ -183,7 +189,7 @@ async fn attempt(
 }
 
 /// Sends one write.
-fn write(transaction: &Transaction, access: Access, op: &Op<JsText>) -> Result<(), Stop> {
+pub(super) fn write(transaction: &Transaction, access: Access, op: &Op<JsText>) -> Result<(), Stop> {
     let threw = |key: &Key| {
         let what = format!("the record {key}");
         move |thrown| Stop::Threw(what, thrown)
@@ -251,7 +257,7 @@ async fn stopped(handle: &Handle, transaction: &Transaction, stop: Stop, sent: b
 }
 
 /// The transaction ended without being committed by us.
-fn unfinished(handle: &Handle, transaction: &Transaction, end: End, sent: bool) -> Failure {
+pub(super) fn unfinished(handle: &Handle, transaction: &Transaction, end: End, sent: bool) -> Failure {
     match end {
         End::Aborted(reason) => {
             let is_fault = reason.as_ref().is_some_and(|reason| reason.is(&["UnknownError"]));

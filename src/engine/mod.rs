@@ -187,6 +187,7 @@ impl<S: Storage> Engine<S> {
     }
 
     fn changed(&self, session: &SessionId, reason: &'static str) {
+        self.recall.unsure(session);
         (self.listener)(Event::Changed { session: session.clone(), reason });
     }
 
@@ -212,8 +213,11 @@ impl<S: Storage> Engine<S> {
             retention: self.retention,
         };
         let known = self.recall.take(&command.session);
-        let access = if command.change.is_plain() { TURN } else { WRITE };
-        let written = self.storage.run(access, |view| write::plan(view, &command, known.as_ref())).await;
+        // Only a plain turn reads nothing but its session's row.
+        let (access, guess) =
+            if command.change.is_plain() { (TURN, self.recall.guess(&command.session)) } else { (WRITE, Vec::new()) };
+        let plan = |view: &View<S::Text>| write::plan(view, &command, known.as_ref());
+        let written = self.storage.run_guessing(access, &guess, plan).await;
         let written = match written {
             Ok(written) => written,
             Err(error) => {
@@ -239,6 +243,7 @@ impl<S: Storage> Engine<S> {
             self.recall.keep(&command.session, Some(known));
         }
         self.recall.saw(&written.checkpoint);
+        self.recall.wrote(written.session);
         Ok(Saved { checkpoint: written.checkpoint, upkeep: written.upkeep })
     }
 

@@ -1,28 +1,34 @@
 //! What an engine remembers between commands, to save reading it again. All of it is checked by the command that uses it.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
+use crate::codec::key::Key;
+use crate::codec::row::Row;
 use crate::ids::SessionId;
 use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
+use crate::model::session::Session;
 use crate::plan::read::Hint;
 use crate::plan::write::Known;
+use crate::store::Guess;
 
 /// Sessions whose messages are remembered, and how much text of them at most.
 const SESSIONS: usize = 8;
 const BYTES: u64 = 32 * 1024 * 1024;
-/// Sessions whose head's place is remembered.
-const HINTS: usize = 32;
+/// Sessions whose head is remembered.
+const HEADS: usize = 32;
 
-/// The newest heads' messages, and where heads are; newest last.
+/// The newest heads' messages, their rows, and where they are; newest last.
 pub(super) struct Recall<T> {
     known: RefCell<Vec<(SessionId, Known<T>)>>,
     hints: RefCell<Vec<(SessionId, Hint)>>,
+    rows: RefCell<Vec<(SessionId, Rc<Row<T>>)>>,
 }
 
 impl<T> Default for Recall<T> {
     fn default() -> Self {
-        Recall { known: RefCell::default(), hints: RefCell::default() }
+        Recall { known: RefCell::default(), hints: RefCell::default(), rows: RefCell::default() }
     }
 }
 
@@ -52,17 +58,44 @@ impl<T: Text> Recall<T> {
 
     /// Remembers where a session's head is.
     pub(super) fn saw(&self, newest: &Checkpoint<T>) {
-        let mut hints = self.hints.borrow_mut();
-        hints.retain(|(id, _)| *id != newest.session);
-        hints.push((newest.session.clone(), Hint { seq: newest.seq, state: newest.state.clone() }));
-        if hints.len() > HINTS {
-            hints.remove(0);
+        renew(&self.hints, &newest.session, Hint { seq: newest.seq, state: newest.state.clone() });
+    }
+
+    /// What a session's row was after this engine wrote it last.
+    pub(super) fn guess(&self, session: &SessionId) -> Vec<Guess<T>> {
+        let rows = self.rows.borrow();
+        let row = rows.iter().find(|(id, _)| id == session).map(|(_, row)| row);
+        match row.map(|row| (row, &**row)) {
+            Some((row, Row::Session(head))) => vec![(Key::session(&head.scope, &head.id), row.clone())],
+            _ => Vec::new(),
         }
+    }
+
+    /// Remembers a session's row as it was written.
+    pub(super) fn wrote(&self, session: Session) {
+        let id = session.id.clone();
+        renew(&self.rows, &id, Rc::new(Row::Session(session)));
+    }
+
+    /// Forgets a session's row: it was written without being told here.
+    pub(super) fn unsure(&self, session: &SessionId) {
+        self.rows.borrow_mut().retain(|(id, _)| id != session);
     }
 
     /// Forgets a session.
     pub(super) fn forget(&self, session: &SessionId) {
         self.known.borrow_mut().retain(|(id, _)| id != session);
         self.hints.borrow_mut().retain(|(id, _)| id != session);
+        self.unsure(session);
+    }
+}
+
+/// Remembers something of a session; forgets the oldest beyond the bound.
+fn renew<A>(list: &RefCell<Vec<(SessionId, A)>>, session: &SessionId, value: A) {
+    let mut list = list.borrow_mut();
+    list.retain(|(id, _)| id != session);
+    list.push((session.clone(), value));
+    if list.len() > HEADS {
+        list.remove(0);
     }
 }

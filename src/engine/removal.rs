@@ -98,6 +98,7 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// Whatever the storage fails with.
     pub async fn upkeep(&self, session: &SessionId, due: Upkeep) -> Result<()> {
+        self.recall.unsure(session);
         if due.compact {
             self.storage.run(WRITE, |view| compact::plan(view, &self.scope, session)).await?;
         }

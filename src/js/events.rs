@@ -12,7 +12,9 @@ use super::plain::{Plain, or_null};
 use super::storage::AnyStorage;
 use crate::browser::{ConnectionEvent, JsText, Record, Tabs, now};
 use crate::engine::Event;
-use crate::ids::ScopeId;
+use crate::error::Result;
+use crate::ids::{CheckpointId, ScopeId};
+use crate::model::checkpoint::Checkpoint;
 use crate::store::{Level, Storage};
 
 /// Tells who listens. Never throws: what it tells is committed already.
@@ -25,6 +27,7 @@ pub struct Announcer {
     persisted: Rc<Cell<Option<bool>>>,
     connection: Cell<&'static str>,
     lost: RefCell<Option<String>>,
+    view: RefCell<Option<(CheckpointId, JsValue)>>,
 }
 
 fn event(kind: &str) -> Plain {
@@ -43,6 +46,7 @@ impl Announcer {
             persisted: Rc::default(),
             connection: Cell::new("open"),
             lost: RefCell::default(),
+            view: RefCell::default(),
         }
     }
 
@@ -118,10 +122,25 @@ impl Announcer {
         self.tell(event.with("origin", "local"));
     }
 
+    /// A checkpoint that was just written, for its announcement and for whoever wrote it.
+    ///
+    /// # Errors
+    /// `Internal`.
+    pub fn view(&self, checkpoint: &Checkpoint<JsText>) -> Result<JsValue> {
+        if let Some((id, view)) = &*self.view.borrow()
+            && *id == checkpoint.id
+        {
+            return Ok(view.clone());
+        }
+        let view = output::checkpoint(checkpoint, &self.durability())?;
+        self.view.replace(Some((checkpoint.id.clone(), view.clone())));
+        Ok(view)
+    }
+
     /// Announces what was committed.
     pub fn announce(&self, what: Event<JsText>) {
         let told = match what {
-            Event::Created(checkpoint) => match output::checkpoint(&checkpoint, &self.durability()) {
+            Event::Created(checkpoint) => match self.view(&checkpoint) {
                 Ok(view) => event("checkpoint.created").with("checkpoint", view),
                 Err(_) => return,
             },

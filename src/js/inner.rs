@@ -85,7 +85,6 @@ impl Inner {
     fn saved(self: &Rc<Self>, saved: &Saved<JsText>) -> Result<JsValue> {
         let checkpoint = &saved.checkpoint;
         self.runs.note(&checkpoint.session, checkpoint.provisional);
-        let durability = self.announcer.durability();
         let suspect = self.engine.storage().is_suspect();
         if (suspect || saved.upkeep != Default::default()) && !self.keeping.replace(true) {
             let (inner, session, due) = (self.clone(), checkpoint.session.clone(), saved.upkeep);
@@ -100,7 +99,7 @@ impl Inner {
                 inner.keeping.set(false);
             });
         }
-        output::written(checkpoint, &durability)
+        output::written(checkpoint, self.announcer.view(checkpoint)?)
     }
 
     /// Writes, and answers.
@@ -124,6 +123,6 @@ impl Inner {
     ) -> Result<JsValue> {
         let restored = self.engine.restore(session, target, expect).await?;
         self.runs.note(&restored.checkpoint.session, false);
-        output::restored(&restored, &self.announcer.durability())
+        output::restored(&restored, self.announcer.view(&restored.checkpoint)?)
     }
 }

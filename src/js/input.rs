@@ -4,7 +4,7 @@ use js_sys::{Array, JsString, Reflect, Uint8Array};
 use serde::de::DeserializeOwned;
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::browser::{JsText, from_js};
+use crate::browser::{JsText, from_js, name};
 use crate::error::{Code, Error, Result};
 use crate::ids::{CheckpointId, ScopeId, SessionId};
 use crate::model::body::{Binary, Body};
@@ -33,27 +33,27 @@ impl<'a> Input<'a> {
     }
 
     /// A field; `undefined` when it is absent.
-    pub fn get(&self, key: &str) -> JsValue {
-        Reflect::get(self.0, &key.into()).unwrap_or(JsValue::UNDEFINED)
+    pub fn get(&self, key: &'static str) -> JsValue {
+        Reflect::get(self.0, &name(key)).unwrap_or(JsValue::UNDEFINED)
     }
 
     /// A string field.
-    pub fn text(&self, key: &str) -> Result<String> {
+    pub fn text(&self, key: &'static str) -> Result<String> {
         self.get(key).as_string().ok_or_else(|| invalid(key, "a string"))
     }
 
     /// A string field that may be absent.
-    fn text_or_none(&self, key: &str) -> Option<String> {
+    fn text_or_none(&self, key: &'static str) -> Option<String> {
         self.get(key).as_string()
     }
 
     /// A boolean field; absent is false.
-    pub fn flag(&self, key: &str) -> bool {
+    pub fn flag(&self, key: &'static str) -> bool {
         self.get(key).is_truthy()
     }
 
     /// A whole number field.
-    pub fn count(&self, key: &str) -> Result<u32> {
+    pub fn count(&self, key: &'static str) -> Result<u32> {
         whole(self.get(key).as_f64().unwrap_or(f64::NAN), key)
     }
 }
@@ -111,8 +111,8 @@ pub fn messages(pack: &JsValue) -> Result<Vec<Incoming<JsText>>> {
 /// Named values on their way in.
 pub fn channels(pack: &JsValue) -> Result<Vec<Named<JsText>>> {
     let keys = items(&Input::new(pack).get("keys"));
-    let name = |(body, at)| Ok((keys.get(at).as_string().ok_or_else(|| invalid("keys", "strings"))?, body));
-    bodies(pack)?.into_iter().zip(0..).map(name).collect()
+    let named = |(body, at)| Ok((keys.get(at).as_string().ok_or_else(|| invalid("keys", "strings"))?, body));
+    bodies(pack)?.into_iter().zip(0..).map(named).collect()
 }
 
 fn from_value<A: DeserializeOwned>(value: JsValue, what: &str) -> Result<Option<A>> {
@@ -197,7 +197,7 @@ pub fn list(scope: &ScopeId, session: &str, options: &JsValue) -> Result<List<Js
     };
     let filter = input.get("filter");
     let filter = Input::new(&filter);
-    let word = |key: &str| {
+    let word = |key: &'static str| {
         let value = filter.get(key);
         let value = if value.is_null() { Some(String::new()) } else { value.as_string() };
         value.map(|value| (key.to_owned(), value))

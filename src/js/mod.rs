@@ -172,7 +172,7 @@ impl JsEngine {
         let parsed = (|| Ok((input::place(source, checkpoint)?, SessionId::parse(target)?)))();
         command(&self.0, parsed, |inner, (from, target)| async move {
             let forked = inner.engine.fork(from.session, from.checkpoint, target).await?;
-            output::written(&forked, &inner.announcer.durability())
+            output::written(&forked, inner.announcer.view(&forked)?)
         })
     }
 

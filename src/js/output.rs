@@ -101,14 +101,14 @@ pub fn checkpoint(cp: &Checkpoint<JsText>, durability: &Durability) -> Answer {
 }
 
 /// A checkpoint that was just written.
-pub fn written(cp: &Checkpoint<JsText>, durability: &Durability) -> Answer {
-    Ok(Plain::new().with("checkpoint", checkpoint(cp, durability)?).with("epoch", number(cp.epoch)).into())
+pub fn written(cp: &Checkpoint<JsText>, view: JsValue) -> Answer {
+    Ok(Plain::new().with("checkpoint", view).with("epoch", number(cp.epoch)).into())
 }
 
 /// What a restore did.
-pub fn restored(restored: &Restored<JsText>, durability: &Durability) -> Answer {
+pub fn restored(restored: &Restored<JsText>, view: JsValue) -> Answer {
     Ok(Plain::new()
-        .with("checkpoint", checkpoint(&restored.checkpoint, durability)?)
+        .with("checkpoint", view)
         .with("epoch", number(restored.checkpoint.epoch))
         .with("restorePointId", id(&restored.restore_point.id))
         .with("targetCheckpointId", or_null(restored.target.as_ref().map(id)))

@@ -3,7 +3,7 @@
 use crate::browser::{IndexedDbStorage, JsText, OpenOptions};
 use crate::error::Result;
 use crate::store::memory::MemoryStorage;
-use crate::store::{Access, Level, Step, Storage};
+use crate::store::{Access, Guess, Level, Step, Storage};
 
 /// Memory or IndexedDB. Clones share it.
 #[derive(Clone)]
@@ -78,10 +78,10 @@ impl Storage for AnyStorage {
     type Text = JsText;
 
     // Boxed, so that the many commands do not each contain both state machines.
-    async fn transact(&self, access: Access, step: &mut Step<'_, JsText>) -> Result<()> {
+    async fn transact(&self, access: Access, guess: &[Guess<JsText>], step: &mut Step<'_, JsText>) -> Result<()> {
         match self {
-            AnyStorage::Memory(storage) => Box::pin(storage.transact(access, step)).await,
-            AnyStorage::IndexedDb(storage, _) => Box::pin(storage.transact(access, step)).await,
+            AnyStorage::Memory(storage) => Box::pin(storage.transact(access, guess, step)).await,
+            AnyStorage::IndexedDb(storage, _) => Box::pin(storage.transact(access, guess, step)).await,
         }
     }
 

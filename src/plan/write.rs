@@ -164,6 +164,8 @@ pub struct Learned<T> {
 pub struct Written<T> {
     /// The new checkpoint.
     pub checkpoint: Checkpoint<T>,
+    /// The session's row as it was written.
+    pub session: Session,
     /// The messages of the new head, where they are known anyway.
     pub learned: Option<Learned<T>>,
     /// Set when the writer was not first: its work is in this branch, and the call must fail with `Conflict`.
@@ -334,7 +336,7 @@ pub fn plan<T: Text>(view: &View<T>, command: &Write<T>, known: Option<&Known<T>
         collect: session.debt / COLLECT_AFTER > debt / COLLECT_AFTER,
         compact: session.state.spans.parts() > MAX_SPANS,
     };
-    Ok(Plan { writes, answer: Written { checkpoint, learned, conflict, upkeep } })
+    Ok(Plan { writes, answer: Written { checkpoint, session, learned, conflict, upkeep } })
 }
 
 /// A provisional checkpoint is replaced by the next write: the stages of one streaming answer are not history.

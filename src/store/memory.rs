@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::{Access, Answer, Level, Op, Pause, Read, Request, Step, Storage, View};
+use super::{Access, Answer, Guess, Level, Op, Pause, Read, Request, Step, Storage, View};
 use crate::codec::key::{Key, Range};
 use crate::codec::row::Row;
 use crate::error::{Code, Error, Result};
@@ -93,7 +93,7 @@ fn check(access: Access, store: crate::codec::key::Store) -> Result<()> {
 impl<T: Text> Storage for MemoryStorage<T> {
     type Text = T;
 
-    async fn transact(&self, access: Access, step: &mut Step<'_, T>) -> Result<()> {
+    async fn transact(&self, access: Access, _guess: &[Guess<T>], step: &mut Step<'_, T>) -> Result<()> {
         let view = View::default();
         let writes = loop {
             match step(&view) {

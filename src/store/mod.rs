@@ -272,6 +272,9 @@ impl Level {
     }
 }
 
+/// A row as the caller believes it to be.
+pub type Guess<T> = (Key, Rc<Row<T>>);
+
 /// The step of a command as a storage sees it: what was read goes in, the writes come out.
 pub type Step<'a, T> = dyn FnMut(&View<T>) -> Planned<Vec<Op<T>>> + 'a;
 
@@ -282,10 +285,18 @@ pub trait Storage {
 
     /// Runs one command: calls `step` until it gives writes, writes them, and returns once they are committed.
     ///
+    /// `guess` may save a storage a round trip: it may plan on rows believed to be so, if it commits nothing of that plan
+    /// unless its own transaction reads the very same rows.
+    ///
     /// # Errors
     /// What `step` failed with, or why the storage could not commit; in both cases nothing was written. Only
     /// `ConnectionLost` leaves open whether it was.
-    fn transact(&self, access: Access, step: &mut Step<'_, Self::Text>) -> impl Future<Output = Result<()>>;
+    fn transact(
+        &self,
+        access: Access,
+        guess: &[Guess<Self::Text>],
+        step: &mut Step<'_, Self::Text>,
+    ) -> impl Future<Output = Result<()>>;
 
     /// Runs one planner, and gives its answer once its writes are committed.
     ///
@@ -294,6 +305,19 @@ pub trait Storage {
     fn run<A>(
         &self,
         access: Access,
+        planner: impl FnMut(&View<Self::Text>) -> Planned<Plan<Self::Text, A>>,
+    ) -> impl Future<Output = Result<A>> {
+        self.run_guessing(access, &[], planner)
+    }
+
+    /// [`Storage::run`] with a guess at what the planner will read.
+    ///
+    /// # Errors
+    /// As [`Storage::transact`].
+    fn run_guessing<A>(
+        &self,
+        access: Access,
+        guess: &[Guess<Self::Text>],
         mut planner: impl FnMut(&View<Self::Text>) -> Planned<Plan<Self::Text, A>>,
     ) -> impl Future<Output = Result<A>> {
         async move {
@@ -304,7 +328,7 @@ pub trait Storage {
                 Ok(plan.writes)
             };
             // One compiled copy of a transaction serves every command.
-            self.transact(access, &mut step).await?;
+            self.transact(access, guess, &mut step).await?;
             answer.ok_or_else(|| Error::new(Code::Internal, "a command was committed without a plan"))
         }
     }

@@ -6,7 +6,7 @@ use turnmark::browser::{IndexedDbStorage, JsText, OpenOptions, from_js, now, to_
 use turnmark::error::Result;
 use turnmark::plan::bundle::Bundle;
 use turnmark::plan::inspect;
-use turnmark::store::{Access, Level, Step, Storage};
+use turnmark::store::{Access, Guess, Level, Step, Storage};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(module = "/tests/browser/bundle.js")]
@@ -30,8 +30,8 @@ pub(crate) struct Backend {
 impl Storage for Backend {
     type Text = JsText;
 
-    async fn transact(&self, access: Access, step: &mut Step<'_, JsText>) -> Result<()> {
-        self.storage.transact(access, step).await
+    async fn transact(&self, access: Access, guess: &[Guess<JsText>], step: &mut Step<'_, JsText>) -> Result<()> {
+        self.storage.transact(access, guess, step).await
     }
 
     fn level(&self) -> Level {

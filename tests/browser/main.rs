@@ -12,6 +12,7 @@ mod contract;
 mod storage_abort;
 mod storage_connection;
 mod storage_delete;
+mod storage_guess;
 mod storage_open;
 mod storage_read;
 mod storage_tabs;

@@ -22,26 +22,44 @@ async fn a_message_reaches_the_other_tabs_of_the_same_store() {
     let (b, heard_b) = join(&name);
     let (_other, heard_other) = join(&format!("{name}-other"));
     assert!(a.is_available());
-    assert!(a.post(&JsValue::from_str("changed")));
-    until(async || !heard_b.borrow().is_empty()).await;
-    assert_eq!(*heard_b.borrow(), [JsValue::from_str("changed")]);
+    a.post(&JsValue::from_str("changed"));
+    a.post(&JsValue::from_str("and again"));
+    until(async || heard_b.borrow().len() == 2).await;
+    assert_eq!(*heard_b.borrow(), [JsValue::from_str("changed"), JsValue::from_str("and again")]);
     assert!(heard_a.borrow().is_empty(), "not the one that posted it");
     assert!(heard_other.borrow().is_empty());
     drop(b);
-    assert!(a.post(&JsValue::NULL));
+    a.post(&JsValue::NULL);
     sleep(50).await;
-    assert_eq!(heard_b.borrow().len(), 1);
+    assert_eq!(heard_b.borrow().len(), 2, "one that has left hears nothing");
+}
+
+#[wasm_bindgen_test]
+async fn what_was_posted_before_leaving_is_heard() {
+    let name = fresh("tabs-left");
+    let (mut a, _) = join(&name);
+    let (_b, heard) = join(&name);
+    a.post(&JsValue::from_str("last words"));
+    a.close();
+    a.close();
+    assert!(!a.is_available());
+    a.post(&JsValue::NULL);
+    until(async || !heard.borrow().is_empty()).await;
+    sleep(50).await;
+    assert_eq!(*heard.borrow(), [JsValue::from_str("last words")]);
 }
 
 #[wasm_bindgen_test]
 async fn a_message_that_cannot_be_sent_is_no_failure() {
-    let name = fresh("tabs-closed");
-    let (mut a, _) = join(&name);
-    assert!(!a.post(&js_sys::Function::new_no_args("")), "it cannot be cloned");
-    a.close();
-    a.close();
-    assert!(!a.post(&JsValue::NULL));
-    assert!(!a.is_available());
+    let name = fresh("tabs-lost");
+    let (a, _) = join(&name);
+    let (_b, heard) = join(&name);
+    a.post(&js_sys::Function::new_no_args(""));
+    sleep(50).await;
+    assert!(heard.borrow().is_empty(), "it cannot be cloned");
+    a.post(&JsValue::from_str("the next one"));
+    until(async || !heard.borrow().is_empty()).await;
+    assert_eq!(*heard.borrow(), [JsValue::from_str("the next one")]);
 }
 
 #[wasm_bindgen_test]
@@ -51,7 +69,7 @@ async fn a_store_works_where_there_are_no_channels() {
         replace_global("BroadcastChannel", &value);
         let (tabs, _) = join(&name);
         assert!(!tabs.is_available());
-        assert!(!tabs.post(&JsValue::NULL));
+        tabs.post(&JsValue::NULL);
         mend();
     }
 }

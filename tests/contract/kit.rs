@@ -14,7 +14,7 @@ use turnmark::model::hash::Hash;
 use turnmark::model::retention::Retention;
 use turnmark::plan::log::Incoming;
 use turnmark::plan::write::{Change, Metadata};
-use turnmark::store::{Access, Level, Op, Pause, Step, Storage, View};
+use turnmark::store::{Access, Guess, Level, Op, Pause, Step, Storage, View};
 
 pub(crate) use super::tab::{Tab, code, failure};
 use crate::backend::{self, Backend};
@@ -83,7 +83,7 @@ pub(crate) struct Tally<S> {
 impl Storage for Tally<Backend> {
     type Text = T;
 
-    async fn transact(&self, access: Access, step: &mut Step<'_, T>) -> Result<()> {
+    async fn transact(&self, access: Access, guess: &[Guess<T>], step: &mut Step<'_, T>) -> Result<()> {
         let note = |change: &dyn Fn(&mut Counts)| {
             let mut counts = self.counts.get();
             change(&mut counts);
@@ -113,7 +113,7 @@ impl Storage for Tally<Backend> {
             }
             planned
         };
-        self.inner.transact(access, &mut counted).await
+        self.inner.transact(access, guess, &mut counted).await
     }
 
     fn level(&self) -> Level {
