@@ -19,8 +19,8 @@ export function createApi(glue, defaultSource) {
   async function connect({ timeout, ...settings }, listeners) {
     if (settings.backend === "indexeddb") requireIndexedDB();
     const Engine = await within(timeout, "loading the WebAssembly module", loadEngine(glue, defaultSource));
-    const { name, scope, backend, durability, maxCheckpoints } = settings;
-    const options = { name, scope, backend, durability, maxCheckpoints };
+    const { name, scope, backend, durability, maxCheckpoints, retention } = settings;
+    const options = { name, scope, backend, durability, maxCheckpoints, retention };
     return acquire(options, timeout, (listener) => Engine.open({ ...options, timeout, listener }), listeners);
   }
 
@@ -40,7 +40,7 @@ export function createApi(glue, defaultSource) {
 
     async open(options) {
       const { settings, lease } = await connectOrFallBack(checkSettings(options));
-      const store = new Store(async () => lease);
+      const store = new Store(async () => lease, settings);
       await store.open();
       // Not awaited: see there.
       if (settings.persist) store.persist().catch(() => {});

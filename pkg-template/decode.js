@@ -2,6 +2,7 @@
  * Texts to values: the reading half of the codec. What comes in was stored, imported or damaged, so nothing about it
  * is believed: whatever has not the exact shape that `encode.js` writes is `RecordUnreadable`.
  */
+import { bytesToDataUrl, isDataUrlHeader } from "./data-url.js";
 import { TurnmarkError, describe } from "./errors.js";
 import { MAX_DEPTH } from "./encode.js";
 
@@ -72,6 +73,7 @@ function revive(node, binaries, depth) {
     case "b": return bytes(string(first), binary(binaries, node[2]));
     case "B": return new Blob([binary(binaries, first)], { type: string(node[2]) });
     case "F": return new File([binary(binaries, first)], string(node[3]), { type: string(node[2]), lastModified: finite(node[4]) });
+    case "D": return dataUrl(string(node[2]), binary(binaries, first));
     default: throw new SyntaxError(`an unknown tag ${JSON.stringify(tag)}`);
   }
 }
@@ -105,6 +107,11 @@ function binary(binaries, index) {
   const content = Number.isInteger(index) ? binaries[index] : undefined;
   if (!(content instanceof Uint8Array)) throw new SyntaxError(`binary content ${index} is missing`);
   return content;
+}
+
+function dataUrl(header, content) {
+  if (!isDataUrlHeader(header)) throw new SyntaxError("the header of a data URL was expected");
+  return bytesToDataUrl(header, content);
 }
 
 /** A buffer or a view that owns exactly the given bytes. */

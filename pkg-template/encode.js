@@ -8,6 +8,7 @@ import { TurnmarkError, describe } from "./errors.js";
 import {
   isArrayBuffer, isBlob, isBuiltin, isDate, isDetached, isFile, isMap, isResizable, isSet, typedArrayName,
 } from "./brand.js";
+import { dataUrlToBytes, mayBeDataUrl } from "./data-url.js";
 
 export const MAX_DEPTH = 200;
 /** Longest text of one value. */
@@ -38,13 +39,14 @@ const setValues = Function.prototype.call.bind(Set.prototype.values);
  *
  * @param {unknown} value
  * @param {string} path how messages call the value
+ * @param {{ dataUrls?: boolean }} [options] `dataUrls`: long base64 data URLs are kept as binaries
  * @returns {Encoded}
  * @throws {TurnmarkError} `NotStorable` or `TooLarge`, with the place
  */
-export function encode(value, path = "value") {
-  const json = asJson(value);
+export function encode(value, path = "value", { dataUrls = false } = {}) {
+  const json = asJson(value, dataUrls);
   if (json !== null) return { text: json, binaries: null, blobs: null };
-  const writer = new TaggedWriter(path);
+  const writer = new TaggedWriter(path, dataUrls);
   try {
     const text = "~" + writer.write(value, 0);
     return { text, binaries: writer.binaries, blobs: writer.blobs };
@@ -54,11 +56,11 @@ export function encode(value, path = "value") {
   }
 }
 
-/** The JSON of a value that JSON keeps exactly, `null` of any other. */
-function asJson(value) {
+/** The JSON of a value that JSON keeps exactly, `null` of any other, and of one that may hold a data URL to take apart. */
+function asJson(value, dataUrls) {
   if ("toJSON" in ObjectPrototype || "toJSON" in ArrayPrototype) return null;
   try {
-    if (scan(value, 0, MAX_TEXT) < 0) return null;
+    if (scan(value, 0, MAX_TEXT, dataUrls) < 0) return null;
     const text = stringify(value);
     return typeof text === "string" && text.length <= MAX_TEXT ? text : null;
   } catch {
@@ -72,9 +74,9 @@ function asJson(value) {
  *
  * @returns {number} what is left of the budget; negative when the value is not pure JSON, or too large
  */
-function scan(value, depth, budget) {
+function scan(value, depth, budget, dataUrls) {
   switch (typeof value) {
-    case "string": return budget - value.length - 2;
+    case "string": return dataUrls && mayBeDataUrl(value) ? -1 : budget - value.length - 2;
     case "boolean": return budget - 4;
     case "number": return Number.isFinite(value) && !is(value, -0) ? budget - 1 : -1;
     case "object": break;
@@ -82,7 +84,7 @@ function scan(value, depth, budget) {
   }
   if (value === null) return budget - 4;
   if (depth >= MAX_DEPTH) return -1;
-  if (isArray(value)) return scanArray(value, depth, budget - 2);
+  if (isArray(value)) return scanArray(value, depth, budget - 2, dataUrls);
   const proto = getPrototypeOf(value);
   if (proto !== ObjectPrototype && !isForeignPlain(proto)) return -1;
   if (getOwnPropertySymbols(value).length > 0) return -1;
@@ -91,16 +93,16 @@ function scan(value, depth, budget) {
   for (let i = 0; i < keys.length && left >= 0; i += 1) {
     const property = getOwnPropertyDescriptor(value, keys[i]);
     if (!property.enumerable || property.get || property.set) return -1;
-    left = scan(property.value, depth + 1, left - keys[i].length - 3);
+    left = scan(property.value, depth + 1, left - keys[i].length - 3, dataUrls);
   }
   return left;
 }
 
-function scanArray(array, depth, budget) {
+function scanArray(array, depth, budget, dataUrls) {
   if (getPrototypeOf(array) !== ArrayPrototype && !isBuiltin(getPrototypeOf(array), "Array", 1)) return -1;
   const length = array.length;
   let left = budget - length;
-  for (let i = 0; i < length && left >= 0; i += 1) left = scan(array[i], depth + 1, left);
+  for (let i = 0; i < length && left >= 0; i += 1) left = scan(array[i], depth + 1, left, dataUrls);
   return left >= 0 && hasOnlyElements(array, length) ? left : -1;
 }
 
@@ -131,17 +133,19 @@ class TaggedWriter {
   binaries = null;
   blobs = null;
   #root;
+  #dataUrls;
   #trail = [];
   #open = [];
   #left = MAX_TEXT;
 
-  constructor(root) {
+  constructor(root, dataUrls) {
     this.#root = root;
+    this.#dataUrls = dataUrls;
   }
 
   write(value, depth) {
     switch (typeof value) {
-      case "string": return this.#spend(stringify(value));
+      case "string": return this.#string(value);
       case "boolean": return this.#spend(value ? "true" : "false");
       case "number":
         if (Number.isFinite(value) && !is(value, -0)) return this.#spend(String(value));
@@ -153,6 +157,11 @@ class TaggedWriter {
       case "object": return value === null ? this.#spend("null") : this.#object(value, depth);
       default: throw this.refusal(`is a ${typeof value}`);
     }
+  }
+
+  #string(text) {
+    const parts = this.#dataUrls ? dataUrlToBytes(text, MAX_BINARY) : null;
+    return this.#spend(parts === null ? stringify(text) : `["D",${this.#refer(parts.bytes)},${stringify(parts.header)}]`);
   }
 
   #object(value, depth) {

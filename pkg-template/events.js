@@ -1,7 +1,12 @@
 import { messageIdsOf, toCheckpoint } from "./checkpoint.js";
 import { checkFunction, checkOneOf } from "./check.js";
 
-const EVENTS = ["checkpoint.created", "session.changed", "session.deleted", "restored", "connection", "data.lost", "blocked"];
+const EVENTS = [
+  "checkpoint.created", "session.changed", "session.deleted", "restored", "run.started", "run.ended", "turn.ended", "stream", "stream.failed",
+  "connection", "data.lost", "blocked",
+];
+/** After these, what a preview shows of the host's files may be another. */
+const RELOADING = ["restored", "turn.ended"];
 
 /** A listener's error is the listener's: it is reported as the platform reports any, and reaches nobody else. */
 export function report(error) {
@@ -54,7 +59,11 @@ export class Hub {
   audience = new Set();
   /** What was lost before this engine opened, kept for those who listen later. */
   lost = null;
+  /** Counts up with every restore and every end of a turn, of any tab. */
+  reloadKey = 0;
   #engine = null;
+  /** Whoever must know at once, before the listeners. */
+  #watchers = new Set();
   #expected = new Map();
   #waiting = null;
 
@@ -79,13 +88,26 @@ export class Hub {
     }
   }
 
+  /** Calls `watcher` with every event as the engine tells it, at once. Returns the function that stops it. */
+  watch(watcher) {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Tells every store that shares the engine of something that is no event of the engine. */
+  tell(type, payload) {
+    for (const listeners of [...this.audience]) listeners.emit(type, payload);
+  }
+
   /** Resolves when everything received so far has been heard. */
   async settled() {
     await this.#waiting;
   }
 
   /** The engine's listener. Never throws: the engine has committed already. */
-  receive = (raw) => {
+  receive = (told) => {
+    for (const watcher of [...this.#watchers]) deliver(watcher, told);
+    const raw = RELOADING.includes(told.type) ? { ...told, reloadKey: (this.reloadKey += 1) } : told;
     if (this.#waiting !== null) {
       this.#wait(raw, this.#waiting.then(() => this.#translate(raw)));
       return;
@@ -108,12 +130,14 @@ export class Hub {
 
   #emit(type, payload) {
     if (type === "data.lost") this.lost = payload;
-    if (payload !== null) for (const listeners of [...this.audience]) listeners.emit(type, payload);
+    if (payload !== null) this.tell(type, payload);
   }
 
   /** The public payload, or a promise of it; `null` when nobody wants it. */
   #translate({ type, ...payload }) {
     if (type === "checkpoint.created") return this.#created(payload);
+    // Between an owner of a run and whoever wants it to stop: its turn's signal tells of it.
+    if (type === "run.abort") return null;
     // The epoch is the engine's own business.
     delete payload.epoch;
     return payload;

@@ -91,12 +91,15 @@ export interface Checkpoint {
   readonly name: string | null;
   /** Epoch milliseconds by the writer's clock. Order never depends on it. */
   readonly createdAt: number;
+  /** The turn it belongs to: `seq` is its slot in the session, from 1; `version` tells its answers apart (see {@link Session.versions}). */
   readonly turn: { id: string; seq: number; version: string } | null;
   /** Version vector at this instant: device id to counter. */
   readonly vector: Record<string, number>;
   readonly pinned: boolean;
   readonly provisional: boolean;
+  /** A session boundary that `newSession()` has sealed: immutable from then on (A-08). */
   readonly sealed: boolean;
+  /** The host's reference of its own files at this instant; Turnmark keeps it and never looks into it. */
   readonly commitHash: string | null;
   readonly usage?: { total: TokenUsage; delta: TokenUsage };
   /** Number of messages in the state. */
@@ -136,7 +139,10 @@ export interface CheckpointListOptions {
   limit?: number;
   /** Only checkpoints older than this one (a checkpoint id). */
   before?: string;
-  /** Only checkpoints whose metadata equals every given key. `kind` and `source` are keys too. */
+  /**
+   * Only checkpoints whose metadata equals every given key. `kind`, `source`, `name`, `commitHash`, `parentCheckpointId` and `turnId` are keys too, and in a turn
+   * `runId` and, once it is known, `remoteSessionId` (A-33).
+   */
   filter?: Record<string, unknown>;
 }
 
@@ -154,7 +160,19 @@ export interface CheckpointTuple {
   readonly parentCheckpointId: string | null;
   /** In the order of task id (by code point), then index. */
   readonly pendingWrites: CheckpointPendingWrite[];
+  /** What surrounded the chat (targets, screenshots, ...), as `begin()` was given it last; `{}` when there is none (A-05). */
+  readonly ui: Record<string, unknown>;
+  /** What the user typed, on the checkpoint that `begin()` wrote; `null` on any other, or when `begin()` was not told (A-23). */
+  readonly prompt: Prompt | null;
+  /** Of the newest checkpoint: a message that is being written right now, or was when its page died. Else `null`. */
+  readonly streaming: StreamingMessage | null;
 }
+
+/** What the user typed, and what was sent to the model. Kept apart, so that `edit()` gives back the raw one (A-23). */
+export interface Prompt { readonly raw: string; readonly composed: string | null; readonly turnId: string }
+
+/** A message that is still being written (or whose page died), as far as it was saved. `since`: when its turn began, in epoch milliseconds. */
+export interface StreamingMessage { readonly message: Message; readonly runId: string; readonly turnId: string; readonly since: number }
 
 /**
  * The saver contract (seed 003, P-02). `threadId` is the session id. Write your own by implementing it and hand it to
@@ -240,11 +258,31 @@ export interface OpenOptions extends SaverOptions {
   persist?: boolean;
   /** How long opening may take before it fails with `Blocked` or `TimedOut`, in milliseconds. Default 10,000. */
   timeout?: number;
+  /** The host's own files, brought back together with the chat. Without it a restore reports `filesReason: "no-host"`. */
+  files?: HostFiles;
+  /**
+   * `"keep-all"` (the default), or `"apploop"`: `newSession()` deletes the prompt checkpoints of the session that it seals (A-07). One for all
+   * who share a store on a page, as `durability` is.
+   */
+  retention?: "keep-all" | "apploop";
+  /** Shortest time between two saves of a growing message, in milliseconds, at least 16. Default 250. */
+  streamInterval?: number;
+}
+
+/**
+ * The host's own files, of which Turnmark keeps references only (A-39 to A-41). Both methods run while calls on the session wait: they
+ * must not wait for one. A method that throws is reported with `reportError`; it counts as one that could not.
+ */
+export interface HostFiles {
+  /** Takes a snapshot; `null` where that is impossible. */
+  snapshot(): Promise<string | null>;
+  /** Brings a snapshot back; `true` only when that was done. */
+  restore(reference: string): Promise<boolean>;
 }
 
 /**
  * Opens a store, loading the WebAssembly module by itself. Opening the same `name` and `scope` twice is fine and cheap, with
- * the same `durability` and `maxCheckpoints` (else `InvalidArgument`): both share one connection, which closes with the last.
+ * the same `durability`, `maxCheckpoints` and `retention` (else `InvalidArgument`): both share one connection, which closes with the last.
  */
 export function open(options?: OpenOptions): Promise<Turnmark>;
 
@@ -265,19 +303,46 @@ export interface SessionSummary {
   readonly conflictOf: string | null;
   /** Whether the newest checkpoint is provisional: its writer has not finished it. */
   readonly provisional: boolean;
+  /** N of `Session N`; `null` for one that `newSession()` did not make. */
+  readonly number: number | null;
+  /** Whether its boundary is sealed: another session has followed. */
+  readonly sealed: boolean;
+  /** Its session boundary, or `null` before its first turn. */
+  readonly boundaryId: string | null;
+  /** The host's reference of its files at the boundary. */
+  readonly boundaryCommitHash: string | null;
+  /** The session that was active when this one was made (A-09). */
+  readonly parentSessionId: string | null;
+  /** Id of the agent's own session, as it is stored: `reserved:<id>` until the agent has made one (A-10). */
+  readonly remoteSessionId: string | null;
+  /** The turn that is being answered, or whose page died (see {@link Status.interrupted}). `since` in epoch milliseconds. */
+  readonly run: { readonly runId: string; readonly turnId: string; readonly since: number } | null;
+  /** Whether it is the scope's active session. */
+  readonly active: boolean;
 }
 
-/** Parts of a session that a restore can bring back. */
-export type Part = "messages" | "state";
+/** Parts of a session that a restore can bring back. `ui` is what surrounds the chat: targets, screenshots, the prompt (A-05). */
+export type Part = "messages" | "state" | "ui";
 
-export interface RollbackOptions {
-  /** What comes back; the rest stays as it is. Default: every part. */
-  parts?: Part[];
+/** What a restore does about a run that is under way. Without either it is refused with `ActiveRun`. */
+export interface RestoreOptions {
   /**
    * `false` skips loading the state into JavaScript, so that the call costs the same at any length of the chat: the answer has
    * no `state`, and its `checkpoint` no `messageIds`. Default `true`.
    */
   load?: boolean;
+  /**
+   * Asks whoever writes to stop ({@link Turn.signal}) and waits up to five seconds for it, then for `ActiveRun`. What it wrote last is
+   * stored before the restore, which can be undone.
+   */
+  abortRun?: boolean;
+  /** The caller's own turn: it is ended by the restore. All that it had is stored first. */
+  turn?: Turn;
+}
+
+export interface RollbackOptions extends RestoreOptions {
+  /** What comes back; the rest stays as it is. Default: every part. */
+  parts?: Part[];
 }
 
 /** What a restore did. */
@@ -291,9 +356,197 @@ export interface Restored {
   readonly targetCheckpointId: string | null;
   /** The restored state, unless `load: false`. */
   readonly state?: SessionState;
+  /** The restored `ui` part, unless `load: false`. */
+  readonly ui?: Record<string, unknown>;
   readonly parts: Part[];
-  /** Turnmark keeps no files yet: a host's files are not brought back. */
+  /** A host's files are brought back by {@link Session.restore}, {@link Session.edit} and {@link Turnmark.openSession} only. */
   readonly files: "not-restored";
+}
+
+/** What a restore to a message did. */
+export interface RestoredTo extends Omit<Restored, "files" | "ui"> {
+  /**
+   * The newest prompt checkpoint whose user and assistant messages are exactly those before the message, by ids and order, never by
+   * inclusion (A-17); session boundaries are no candidates (A-18). `null` when there is none: then the chat was only cut (A-44).
+   */
+  readonly matchedCheckpointId: string | null;
+  /** The message and all after it, in order: they are gone from the chat, and stay so after a reload (A-20). */
+  readonly removedMessageIds: string[];
+  /** What the user typed when the message was sent; `null` when nobody told `begin()`. */
+  readonly prompt: Prompt | null;
+  /** The live `ui` part now, also with `load: false`. */
+  readonly ui: Record<string, unknown>;
+  /** The host's reference in the matched checkpoint. */
+  readonly commitHash: string | null;
+  readonly files: "restored" | "not-restored";
+  /**
+   * Why the files were not restored; `null` when they were. `no-match`: no prompt checkpoint fits; `no-host`: `open()` was given no `files`;
+   * `no-snapshot`: the checkpoint has no reference; `host-refused`: `files.restore()` did not resolve to `true`.
+   */
+  readonly filesReason: "no-match" | "no-host" | "no-snapshot" | "host-refused" | null;
+  /** Counts up with every restore and every end of a turn while the page lives: append it to a preview's address, `?_t=N` (A-14). */
+  readonly reloadKey: number;
+}
+
+/** What an edit did: a restore, and the text for the input. */
+export interface Edited extends RestoredTo {
+  /** What the user had typed, else what the message says (its `content`, or its text parts joined); `null` when it says nothing. */
+  readonly rawPrompt: string | null;
+  /** Where that is from. A message's text may be the composed one. */
+  readonly rawPromptFrom: "prompt" | "message" | null;
+}
+
+/** One version of a turn's answer ("2 / 3"). */
+export interface TurnVersion {
+  readonly version: string;
+  /** The newest checkpoint that holds it. */
+  readonly checkpointId: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  readonly messageCount: number;
+  /** Whether it is the one in the live chat. */
+  readonly live: boolean;
+}
+
+export interface TurnOptions {
+  /** What the user typed. */
+  raw?: string;
+  /** What is sent to the model, where it differs. Only with `raw`. */
+  composed?: string;
+  /** The whole `ui` part at this instant (targets, screenshots, ...). Left out: it stays as it is. Data URLs are stored as binary, once. */
+  ui?: Record<string, unknown>;
+  /** Reference of the host's own files. Default: what `files.snapshot()` of `open()` gives, else `null`. */
+  commitHash?: string | null;
+  /** Id of the run. Default: a fresh one. */
+  runId?: string;
+  /** Name of the prompt checkpoint. Default `Prompt N`, counted per session (A-03). */
+  name?: string;
+  /** Further metadata (`createdByEventId`, `remoteMessageCursor`, ...). Default source: `message`. */
+  metadata?: Partial<CheckpointMetadata>;
+  /**
+   * Id of a user's message that is answered once more: all after it is left behind a restore point and stays one of
+   * {@link Session.versions}. Another role's message, or one that is not live, is `InvalidArgument`.
+   */
+  regenerate?: string;
+}
+
+/**
+ * One user message and all that follows from it. Holds a Web Lock until it ends, so others are refused with `ActiveRun`, and a page that
+ * dies leaves it *interrupted*. While it is open, write the session through it only. Every method may be called unbound.
+ *
+ * Each write stores all there is to see: what was streamed belongs to it. A turn whose session was changed by others is refused with
+ * `Conflict`, what it had being kept in the branch that the error names; then it has ended. Any other failure changes nothing: call again.
+ */
+export interface Turn {
+  readonly id: string;
+  /** Slot in the session, from 1. */
+  readonly seq: number;
+  readonly version: string;
+  readonly runId: string;
+  readonly sessionId: string;
+  /** The prompt checkpoint, taken before the user's message exists (A-02). */
+  readonly checkpoint: Checkpoint;
+  /**
+   * Aborted when somebody asked to stop this run (then call `end()` or `abort()`), when the turn was taken away by a restore or a deletion, when
+   * it was refused with `Conflict`, or when the store was closed. The reason is a {@link TurnmarkError}.
+   */
+  readonly signal: AbortSignal;
+  /** Whether it has ended, or was taken away. What is still written to one that was taken away is kept as a branch. */
+  readonly ended: boolean;
+  /**
+   * Adds messages of this turn, the user's first. Those whose ids it wrote already are replaced in place, and only sent when they
+   * changed. A message of an earlier turn is `InvalidArgument`; of an ended turn every write is `Closed`.
+   */
+  append(messages: Message[], options?: { metadata?: Partial<CheckpointMetadata>; channels?: Record<string, unknown> }): Promise<Checkpoint>;
+  /**
+   * Saves a message that is still growing, by what is new in it, at most once every `streamInterval`. Returns at once; the newest call
+   * wins. When a message with another id begins, the one before it is appended. A failed save is told by `stream.failed` and `flush()`,
+   * and made good by the next. After the end it does nothing. A message without an id is `InvalidArgument`.
+   */
+  stream(message: Message & { id: string }): void;
+  /** Saves at once, and resolves when the newest streamed message is stored. Binary data in it is `NotStorable`: only other writes store that. */
+  flush(): Promise<void>;
+  /** A `mutation-before` checkpoint, before a tool changes something. By default with a snapshot of the host's files. */
+  touch(options?: { name?: string; metadata?: Partial<CheckpointMetadata>; commitHash?: string | null }): Promise<Checkpoint>;
+  /**
+   * Ends the turn with its last messages (all of the turn's, or some: as in `append`), and updates the session's boundary (A-14). Without
+   * messages what was streamed becomes the answer.
+   */
+  end(messages?: Message[], options?: {
+    metadata?: Partial<CheckpointMetadata>;
+    usage?: { total: TokenUsage; delta: TokenUsage };
+    channels?: Record<string, unknown>;
+  }): Promise<Checkpoint>;
+  /** Ends it early, with `aborted: true` in the metadata: what was streamed is kept (default) or dropped. `null` when it had ended already. */
+  abort(options?: { keep?: boolean }): Promise<Checkpoint | null>;
+}
+
+/** What {@link Turnmark.newSession} did. */
+export interface NewSession {
+  readonly session: Session;
+  readonly sessionId: string;
+  /** N of `Session N`. */
+  readonly number: number;
+  /** The boundary that was sealed; `null` when no session was active. */
+  readonly sealed: { readonly sessionId: string; readonly checkpointId: string } | null;
+  /** How many prompt checkpoints the retention `apploop` has deleted. */
+  readonly pruned: number;
+  /** The host's reference in the sealed boundary. */
+  readonly commitHash: string | null;
+  readonly reloadKey: number;
+}
+
+/** What {@link Turnmark.openSession} did: all that a host shows. */
+export interface OpenedSession {
+  readonly session: Session;
+  readonly sessionId: string;
+  /** The session that was active before. */
+  readonly previousSessionId: string | null;
+  /** Its newest checkpoint; `null` when nothing was written yet, as then `state` and `ui` are `{}`. */
+  readonly checkpoint: Checkpoint | null;
+  readonly state: SessionState;
+  readonly ui: Record<string, unknown>;
+  readonly streaming: StreamingMessage | null;
+  /** The host's reference at its boundary. */
+  readonly commitHash: string | null;
+  readonly files: "restored" | "not-restored";
+  /** As in {@link RestoredTo}; `already-open`: it was the active session, whose files are newer than its boundary. */
+  readonly filesReason: "no-host" | "no-snapshot" | "host-refused" | "already-open" | null;
+  readonly reloadKey: number;
+}
+
+/** One line of the session history. */
+export interface HistoryEntry {
+  readonly sessionId: string;
+  readonly boundaryId: string | null;
+  /** The title, else `Session N`, else the id. */
+  readonly name: string;
+  readonly title: string | null;
+  readonly number: number | null;
+  /** The host's reference at its boundary. */
+  readonly commitHash: string | null;
+  readonly sealed: boolean;
+  readonly active: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly messageCount: number;
+  readonly checkpointCount: number;
+  readonly run: SessionSummary["run"];
+  /** Whether its writer died; see {@link Session.recover}. */
+  readonly interrupted: boolean;
+  readonly parentSessionId: string | null;
+  readonly conflictOf: string | null;
+  readonly forkedFrom: { sessionId: string; checkpointId: string } | null;
+}
+
+export interface HistoryPage {
+  readonly entries: HistoryEntry[];
+  /** From 1. One after the last is the last. */
+  readonly page: number;
+  /** At least 1. */
+  readonly pages: number;
+  /** How many sessions there are. */
+  readonly total: number;
 }
 
 /** A difference between two states of one or two sessions, in the order of the second. */
@@ -333,7 +586,7 @@ export interface ChannelChange {
 export interface Operation {
   /** Position within the session; the `seq` of the checkpoint it wrote. */
   readonly seq: number;
-  readonly type: "put" | "append" | "rollback" | "fork" | "undo" | "redo" | "import" | "recover" | "restore-point";
+  readonly type: "put" | "append" | "begin" | "rollback" | "fork" | "undo" | "redo" | "import" | "recover" | "seal" | "restore-point";
   readonly checkpointId: string;
   readonly createdAt: number;
   readonly source: CheckpointSource;
@@ -374,6 +627,36 @@ export interface AppendOptions {
 /** One conversation line with one live head. */
 export interface Session {
   readonly id: string;
+  /**
+   * Begins a turn: the host's file snapshot, then the prompt checkpoint, and then the user's message may exist (A-01 to A-04). Call it
+   * on every submit, before anything is sent. While this page answers another turn of the session: `ActiveRun`. A writer who is behind, or
+   * beside a run of another page, is refused with `Conflict`: the error has the `branch` that keeps the prompt, and the `turn` there, to go
+   * on with or to end.
+   */
+  begin(options?: TurnOptions): Promise<Turn>;
+  /**
+   * Back to before a message: it and all after it leave the chat, with the `ui` part and the host's files as they were when it was
+   * typed (A-17 to A-22). Files first; when the chat's part fails they are put back. Can be undone. An id that is not
+   * live is `InvalidArgument`.
+   */
+  restore(messageId: string, options?: RestoreOptions): Promise<RestoredTo>;
+  /** The same, with the raw prompt to type anew (A-19, A-23, A-24). */
+  edit(messageId: string, options?: RestoreOptions): Promise<Edited>;
+  /** The versions of the turn that a user's message opened, oldest first; `[]` for a message of no turn. */
+  versions(messageId: string): Promise<TurnVersion[]>;
+  /** Makes a version live again: a rollback to its checkpoint, which can be undone. */
+  show(version: TurnVersion | string, options?: RollbackOptions): Promise<Restored>;
+  /**
+   * Makes an end of what a dead page left in this session: what had arrived becomes a message (default), or the session goes
+   * back to before it. `null` when nothing is interrupted. Read the session afterwards.
+   */
+  recover(options?: { drop?: boolean }): Promise<{ sessionId: string; checkpointId: string; action: "finalized" | "dropped" } | null>;
+  /** Asks whoever writes the session to stop, and waits up to five seconds. `true`: no run is live any more. */
+  abortRun(): Promise<boolean>;
+  /** Keeps the id of the agent's own session, as its `session` event tells it (A-10). */
+  setRemoteSession(id: string | null): Promise<void>;
+  /** That id; `null` while it is reserved only (A-10). `UnknownSession` before the first write. */
+  remoteSession(): Promise<string | null>;
   /** Reads the live state. */
   state(): Promise<SessionState>;
   /** Reads the live messages. */
@@ -386,11 +669,13 @@ export interface Session {
   /** Saves a whole state; only what differs from the live head is written. Default metadata: `{ source: "message" }`. */
   put(state: SessionState, metadata?: Partial<CheckpointMetadata>): Promise<Checkpoint>;
   get(checkpointId?: string): Promise<CheckpointTuple | undefined>;
+  /** What {@link CheckpointTuple.streaming} says of the newest checkpoint, read alone: it costs the same at any length of the chat. */
+  streaming(): Promise<StreamingMessage | null>;
   checkpoints(options?: CheckpointListOptions): AsyncIterable<CheckpointSummary>;
   rollback(checkpointId: string, options?: RollbackOptions): Promise<Restored>;
   fork(checkpointId?: string, newSessionId?: string): Promise<Session>;
-  undo(options?: { load?: boolean }): Promise<Restored>;
-  redo(options?: { load?: boolean }): Promise<Restored>;
+  undo(options?: RestoreOptions): Promise<Restored>;
+  redo(options?: RestoreOptions): Promise<Restored>;
   diff(a: string, b?: string): Promise<Diff>;
   log(options?: { limit?: number }): Promise<Operation[]>;
   preview(request: PreviewRequest): Promise<Preview>;
@@ -432,8 +717,10 @@ export interface Status {
   readonly quota: { usage: number; quota: number } | null;
   readonly schemaVersion: number;
   readonly counts: { sessions: number; checkpoints: number; messageRows: number; objects: number; pendingWrites: number };
-  /** Sessions whose newest checkpoint is provisional while no open page is writing it. */
-  readonly interrupted: { sessionId: string; checkpointId: string; since: number }[];
+  /** Sessions whose newest checkpoint is provisional, or whose turn has not ended, while no open page is writing it. */
+  readonly interrupted: { sessionId: string; checkpointId: string; since: number; runId: string | null }[];
+  /** Turns that are being answered now. `mine`: by this page. */
+  readonly runs: { sessionId: string; runId: string; turnId: string; since: number; mine: boolean }[];
   /** Whether the store reported, when it was opened, that the browser had lost its data. */
   readonly dataLost: boolean;
   readonly connection: "open" | "closed" | "lost";
@@ -480,8 +767,20 @@ export interface TurnmarkEvents {
   /** The head, the title or the checkpoints of a session changed. */
   "session.changed": { sessionId: string; reason: string; origin: "local" | "remote" };
   "session.deleted": { sessionId: string; origin: "local" | "remote" };
-  /** A rollback, undo or redo was committed. */
-  "restored": { sessionId: string; checkpointId: string; targetCheckpointId: string | null; restorePointId: string; origin: "local" | "remote" };
+  /** A rollback, restore, edit, undo or redo was committed. `reloadKey` as in {@link RestoredTo}. */
+  "restored": {
+    sessionId: string; checkpointId: string; targetCheckpointId: string | null; restorePointId: string; reloadKey: number; origin: "local" | "remote";
+  };
+  /** A turn has begun: its session is being written. */
+  "run.started": { sessionId: string; runId: string; origin: "local" | "remote" };
+  /** It is written no more. */
+  "run.ended": { sessionId: string; runId: string; origin: "local" | "remote" };
+  /** A turn has ended with this checkpoint; the session's boundary holds it (A-14). */
+  "turn.ended": { sessionId: string; turnId: string; checkpointId: string; reloadKey: number; origin: "local" | "remote" };
+  /** A growing message was saved; read it as `streaming` of {@link Session.get}. */
+  "stream": { sessionId: string; runId: string; origin: "local" | "remote" };
+  /** A growing message was not saved; told once for failures of one kind in a row, on the page that writes it. */
+  "stream.failed": { sessionId: string; runId: string; error: TurnmarkError };
   /** The connection was opened, closed by the browser, or given up for an upgrade in another tab. */
   "connection": { state: "open" | "closed" | "lost"; reason: string };
   /** The browser threw the store's data away before it was opened. */
@@ -499,16 +798,33 @@ export interface Turnmark {
   session(id?: string): Promise<Session>;
   /** Newest first. */
   sessions(): AsyncIterable<SessionSummary>;
+  /**
+   * Seals the active session's boundary, with the host's file snapshot, and makes a new, empty session the active one (A-07 to A-09): its
+   * parent is the session before, its remote id `reserved:<id>`. Refused with `ActiveRun` while the active session is being written
+   * (see {@link RestoreOptions}), and with `AlreadyExists` for an id that is taken.
+   */
+  newSession(options?: {
+    id?: string; title?: string | null; commitHash?: string | null; abortRun?: boolean; turn?: Turn;
+  }): Promise<NewSession>;
+  /**
+   * Makes a session the active one, with the host's files as its boundary has them (A-12); the session left behind keeps its messages
+   * and a reference of its files in its own boundary (A-13). `UnknownSession` when there is none.
+   */
+  openSession(id: string): Promise<OpenedSession>;
+  /** The active session, or `null` before the first `newSession()`. */
+  activeSession(): Promise<Session | null>;
+  /** A page of the sessions, those changed last first. Default: the first, of 8 (A-06). */
+  history(options?: { page?: number; pageSize?: number }): Promise<HistoryPage>;
   fork(sourceSessionId: string, checkpointId: string, newSessionId?: string): Promise<Session>;
   /** Undoes the session's newest operation that is not undone yet. `NothingToUndo` when there is none. */
-  undo(sessionId: string, options?: { load?: boolean }): Promise<Restored>;
-  redo(sessionId: string, options?: { load?: boolean }): Promise<Restored>;
+  undo(sessionId: string, options?: RestoreOptions): Promise<Restored>;
+  redo(sessionId: string, options?: RestoreOptions): Promise<Restored>;
   log(sessionId: string, options?: { limit?: number }): Promise<Operation[]>;
   preview(sessionId: string, request: PreviewRequest): Promise<Preview>;
   status(): Promise<Status>;
   /** Reads and checks every record. One bad record never hides the others. */
   verify(): Promise<VerifyReport>;
-  /** Finalizes interrupted provisional checkpoints (or drops them) and says which. Never done silently. */
+  /** Finalizes what is interrupted (or drops it), in every session, and says which. Never done silently. See {@link Session.recover}. */
   recover(options?: { drop?: boolean }): Promise<{ sessionId: string; checkpointId: string; action: "finalized" | "dropped" }[]>;
   /** A self-contained bundle, as the text of a JSON file. */
   export(options?: ExportOptions): Promise<string>;
@@ -554,4 +870,6 @@ export class TurnmarkError extends Error {
   readonly path?: string;
   /** `Conflict`: where the refused work was kept. */
   readonly branch?: { sessionId: string; checkpointId: string };
+  /** `Conflict` of {@link Session.begin}: the turn on that branch. Go on with it, or end it: it holds its lock until then. */
+  readonly turn?: Turn;
 }

@@ -105,17 +105,16 @@ export function createRefresher(read, publish, fail) {
   };
 }
 
-/** Calls `listener` after every event that may change what a reader of the session (or, without an id, of any) sees. */
+/**
+ * Calls `listener(type, event)` after every event that may change what a reader of the session (or, without an id, of any) sees.
+ * A growing message is no such change: `stream` comes several times a second, and says itself what is to be read.
+ */
 export function onChange(store, sessionId, listener) {
-  const concerns = (id) => sessionId === undefined || id === sessionId;
-  const stops = [
-    store.on("checkpoint.created", ({ checkpoint }) => concerns(checkpoint.sessionId) && listener()),
-    store.on("session.changed", (event) => concerns(event.sessionId) && listener()),
-    store.on("session.deleted", (event) => concerns(event.sessionId) && listener()),
-    store.on("restored", (event) => concerns(event.sessionId) && listener()),
-    // While the connection was gone, other pages may have written.
-    store.on("connection", ({ state }) => state === "open" && listener()),
-  ];
+  const hear = (type, isMeant) => store.on(type, (event) => isMeant(event) && listener(type, event));
+  const isOurs = ({ sessionId: id, checkpoint }) => sessionId === undefined || (id ?? checkpoint.sessionId) === sessionId;
+  const stops = ["checkpoint.created", "session.changed", "session.deleted", "restored"].map((type) => hear(type, isOurs));
+  // While the connection was gone, other pages may have written.
+  stops.push(hear("connection", ({ state }) => state === "open"));
   return () => stops.forEach((stop) => stop());
 }
 

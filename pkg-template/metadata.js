@@ -23,8 +23,15 @@ const known = new Map(Object.entries({
   usage: checkUsage,
 }));
 
-/** The keys a filter compares by name. The others in `known` are instructions for a write, or texts of their own. */
-const filterable = ["source", "kind", "name", "writes", "forkedFrom"];
+const orNull = (value, what) => (value === null ? null : checkString(value, what));
+
+/** The keys a filter compares by name (A-33). The others in `known` are instructions for a write, or texts of their own. */
+const filterable = new Map([
+  ...["source", "kind", "name", "writes", "forkedFrom"].map((key) => [key, known.get(key)]),
+  ["commitHash", orNull],
+  ["parentCheckpointId", orNull],
+  ["turnId", orNull],
+]);
 
 function checkOrigin(value, what) {
   const { sessionId, checkpointId } = checkObject(value, what);
@@ -57,9 +64,9 @@ function encodeExtra(value, path) {
 /**
  * Sorts the keys of a metadata object or filter. Each is read once.
  *
- * @param {string[]} names the keys that go by name
+ * @param {Map<string, (value: unknown, what: string) => unknown>} named the keys that go by name, each with its check
  */
-function sort(object, what, names) {
+function sort(object, what, named) {
   const raw = {};
   const extra = [];
   try {
@@ -68,8 +75,8 @@ function sort(object, what, names) {
       if (typeof key === "symbol") throw invalid(`${what} has a key that is a symbol, ${String(key)}`);
       const value = object[key];
       const path = what + pathStep(key);
-      if (names.includes(key)) {
-        if (value !== undefined) raw[key] = known.get(key)(value, path);
+      if (named.has(key)) {
+        if (value !== undefined) raw[key] = named.get(key)(value, path);
       } else {
         extra.push([checkString(key, `a key of ${what}`), encodeExtra(value, path)]);
       }
@@ -83,7 +90,7 @@ function sort(object, what, names) {
 
 /** @param {import("./index.js").CheckpointSource} [defaultSource] for callers that may leave the source out */
 export function encodeMetadata(metadata, defaultSource) {
-  const raw = sort(metadata ?? {}, "metadata", [...known.keys()]);
+  const raw = sort(metadata ?? {}, "metadata", known);
   raw.source ??= defaultSource;
   if (raw.source !== undefined) return raw;
   throw invalid(`metadata.source is missing; it says what triggered the checkpoint: one of ${SOURCES.join(", ")}`);

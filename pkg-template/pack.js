@@ -7,10 +7,16 @@ export class Pack {
   #binaries = [];
   #hasBinaries = false;
   #reads = [];
+  #options;
+
+  /** @param {{ dataUrls?: boolean }} [options] as `encode` takes them */
+  constructor(options) {
+    this.#options = options;
+  }
 
   /** Encodes a value as it is now. */
-  add(value, path) {
-    const { text, binaries, blobs } = encode(value, path);
+  add(value, path, options = this.#options) {
+    const { text, binaries, blobs } = encode(value, path, options);
     this.#texts.push(text);
     this.#binaries.push(binaries ?? undefined);
     if (binaries === null) return;

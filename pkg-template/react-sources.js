@@ -9,16 +9,22 @@ const NO_STATE = Object.freeze({});
 
 export const OPENING = Object.freeze({ store: null, status: "opening", error: null });
 
-/** What each kind of source shows before its first read. */
-export const BLANK = Object.freeze({
-  session: Object.freeze({ messages: NO_ITEMS, state: NO_STATE, head: null, canUndo: false, canRedo: false, loading: true, error: null }),
-  messages: Object.freeze({ messages: NO_ITEMS, loading: true, error: null }),
-  checkpoints: Object.freeze({ checkpoints: NO_ITEMS, loading: true, error: null }),
-  sessions: Object.freeze({ sessions: NO_ITEMS, loading: true, error: null }),
-});
+/**
+ * A kind of source: what it shows before its first read, and what makes one.
+ *
+ * @param {(store: import("./index.js").Turnmark, retire: () => void, id: unknown, limit: unknown) => object} make
+ */
+export function sourceKind(name, content, make) {
+  return Object.freeze({ name, blank: Object.freeze({ ...content, loading: true, error: null }), make });
+}
+
+export const SESSION = sourceKind("session", { messages: NO_ITEMS, state: NO_STATE, head: null, canUndo: false, canRedo: false }, sessionSource);
+export const MESSAGES = sourceKind("messages", { messages: NO_ITEMS }, messagesSource);
+export const CHECKPOINTS = sourceKind("checkpoints", { checkpoints: NO_ITEMS }, checkpointsSource);
+export const SESSIONS = sourceKind("sessions", { sessions: NO_ITEMS }, sessionsSource);
 
 /** Whatever was thrown, as the one error class that applications have to know. By name: it may be another copy's. */
-const asTurnmarkError = (thrown) => (thrown?.name === "TurnmarkError" ? thrown : fromRaw(thrown));
+export const asTurnmarkError = (thrown) => (thrown?.name === "TurnmarkError" ? thrown : fromRaw(thrown));
 
 // --- stores -------------------------------------------------------------------------------------------------------
 
@@ -85,25 +91,23 @@ function shelfOf(store) {
   return shelves.get(store);
 }
 
-const shelfKey = (kind, id, limit) => JSON.stringify([kind, id, limit]);
+const shelfKey = (kind, id, limit) => JSON.stringify([kind.name, id, limit]);
 
-export const peek = (store, kind, id, limit) => shelves.get(store)?.get(shelfKey(kind, id, limit))?.get() ?? BLANK[kind];
+export const peek = (store, kind, id, limit) => shelves.get(store)?.get(shelfKey(kind, id, limit))?.get() ?? kind.blank;
 
-/** The shared source of one session (`session`, `messages`) or listing (`checkpoints`, `sessions`) of a store. */
+/** The shared source of one session or listing of a store. */
 export function sourceOf(store, kind, id, limit) {
   const shelf = shelfOf(store);
   const key = shelfKey(kind, id, limit);
-  if (!shelf.has(key)) shelf.set(key, makers[kind](store, () => shelf.delete(key), id, limit));
+  if (!shelf.has(key)) shelf.set(key, kind.make(store, () => shelf.delete(key), id, limit));
   return shelf.get(key);
 }
-
-const makers = { session: sessionSource, messages: messagesSource, checkpoints: checkpointsSource, sessions: sessionsSource };
 
 /**
  * A source that `read(known)` fills now and after every change of the session (or, without an id, of any). `lasting()`
  * is an error that a successful read does not clear.
  */
-function readSource(store, kind, retire, sessionId, read, lasting = () => null) {
+export function readSource(store, kind, retire, sessionId, read, lasting = () => null) {
   let refresher = null;
   const start = ({ get, set }) => {
     refresher = createRefresher(
@@ -119,18 +123,18 @@ function readSource(store, kind, retire, sessionId, read, lasting = () => null) 
       refresher.stop();
     };
   };
-  return { ...createSource(BLANK[kind], start, retire), refresh: () => refresher.refresh() };
+  return { ...createSource(kind.blank, start, retire), refresh: () => refresher.refresh() };
 }
 
 function checkpointsSource(store, retire, id, limit) {
-  return readSource(store, "checkpoints", retire, id, async (known) => {
+  return readSource(store, CHECKPOINTS, retire, id, async (known) => {
     const checkpoints = await collect(store.checkpoints.list(id, { limit }), limit);
     return { checkpoints: reuseReport(known.checkpoints, checkpoints) };
   });
 }
 
 function sessionsSource(store, retire, _id, limit) {
-  return readSource(store, "sessions", retire, undefined, async (known) => {
+  return readSource(store, SESSIONS, retire, undefined, async (known) => {
     const sessions = await collect(store.sessions(), limit);
     return { sessions: reuseReport(known.sessions, sessions) };
   });
@@ -139,7 +143,7 @@ function sessionsSource(store, retire, _id, limit) {
 /** A narrower look at a session: silent while only its channels change. */
 function messagesSource(store, retire, id) {
   const start = ({ get, set }) => {
-    const session = sourceOf(store, "session", id);
+    const session = sourceOf(store, SESSION, id);
     const look = () => {
       const { messages, loading, error } = session.get();
       set(keepSame(get(), { messages, loading, error }));
@@ -148,13 +152,14 @@ function messagesSource(store, retire, id) {
     look();
     return leave;
   };
-  return createSource(BLANK.messages, start, retire);
+  return createSource(MESSAGES.blank, start, retire);
 }
 
 /** How far back the log is read to find out whether there is something to undo; nearly always the first page tells. */
 const LOG_PAGES = [8, 64, 512];
 
-async function undoable(session) {
+/** Whether there is something to undo, and to redo. */
+export async function undoable(session) {
   for (const limit of LOG_PAGES) {
     const log = await session.log({ limit });
     const steps = log.filter(({ type }) => type !== "restore-point");
@@ -184,21 +189,30 @@ function sessionSource(store, retire, id) {
     return { messages: state.messages ?? NO_ITEMS, state, head: reuseReport(known.head, tuple?.checkpoint ?? null), ...able };
   }
 
-  const source = readSource(store, "session", retire, id, read, () => refused);
+  const source = readSource(store, SESSION, retire, id, read, () => refused);
 
   const refuse = (error) => {
     refused = error;
     source.set(keepSame(source.get(), { ...source.get(), error }));
   };
 
-  /** Runs an operation of the session, never before the session has been read. The store keeps the order of the calls. */
-  async function write(operate) {
+  const write = createWriter(source, () => hasRead, refuse);
+  return { ...source, write: (operate) => write(() => operate(session)) };
+}
+
+/**
+ * Runs operations on what a source shows, never before that has been read (A-36). The store keeps the order of the calls.
+ *
+ * @param {(error: Error | null) => void} refuse is told how the newest one ended
+ */
+export function createWriter(source, hasRead, refuse) {
+  return async (operate) => {
     const leave = source.subscribe(() => {});
     try {
       await until(source, ({ loading }) => !loading);
-      if (!hasRead) await source.refresh();
-      if (!hasRead) throw source.get().error;
-      const result = await operate(session);
+      if (!hasRead()) await source.refresh();
+      if (!hasRead()) throw source.get().error;
+      const result = await operate();
       refuse(null);
       return result;
     } catch (thrown) {
@@ -208,8 +222,7 @@ function sessionSource(store, retire, id) {
     } finally {
       leave();
     }
-  }
-  return { ...source, write };
+  };
 }
 
 /** Runs `task(store)` and keeps the store open meanwhile, even when the component that asked has gone. */

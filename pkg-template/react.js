@@ -1,11 +1,12 @@
 "use client";
 // `turnmark/react`: a store in a provider, and hooks that read it. Written without JSX, so that nothing has to be built.
 
-import { createElement, useCallback, useContext, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { createElement, useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { TurnmarkError } from "./errors.js";
 import { open as openStore } from "./index.js";
-import { Connection } from "./react-context.js";
-import { BLANK, OPENING, mountedStores, peek, peekStore, sourceOf, storeKey, storeSource, withStore } from "./react-sources.js";
+import { Access, Connection, useAccess, useConnection } from "./react-context.js";
+import { CHECKPOINTS, MESSAGES, OPENING, SESSION, SESSIONS, mountedStores, peekStore, sourceOf, storeKey, storeSource, withStore } from "./react-sources.js";
+import { useSource } from "./react-use.js";
 
 const nothing = () => {};
 
@@ -48,8 +49,10 @@ export function TurnmarkProvider({ store, options, open = openStore, onError, fa
   useEffect(() => (snapshot.store ? mountedStores.add(snapshot.store) : undefined), [snapshot.store]);
 
   const use = useCallback((task) => withStore(source, task), [source]);
-  const value = useMemo(() => ({ snapshot, report, use }), [snapshot, report, use]);
-  return createElement(Connection.Provider, { value }, childrenFor(snapshot, fallback, children));
+  const connection = useMemo(() => ({ snapshot, report, use }), [snapshot, report, use]);
+  const access = useMemo(() => ({ report, use }), [report, use]);
+  const shown = childrenFor(snapshot, fallback, children);
+  return createElement(Access.Provider, { value: access }, createElement(Connection.Provider, { value: connection }, shown));
 }
 
 function childrenFor(snapshot, fallback, children) {
@@ -58,50 +61,24 @@ function childrenFor(snapshot, fallback, children) {
   return snapshot.status === "opening" ? fallback : children;
 }
 
-function useConnection(hook) {
-  const connection = useContext(Connection);
-  if (!connection) throw new TurnmarkError("InvalidArgument", `${hook} was called outside of a <TurnmarkProvider>. Put one above the component that calls it.`);
-  return connection;
-}
-
 /** The store of the nearest provider, and whether it is open yet. */
 export function useTurnmark() {
   return useConnection("useTurnmark").snapshot;
 }
 
-/** What a source of the provider's store shows. `id` is `null` where there is nothing to look at (yet). */
-function useSource(hook, kind, id, limit) {
-  const { snapshot, report } = useConnection(hook);
-  const { store, error } = snapshot;
-  const blank = useMemo(() => {
-    if (error) return { ...BLANK[kind], loading: false, error };
-    return id === null ? { ...BLANK[kind], loading: false } : BLANK[kind];
-  }, [kind, id === null, error]);
-  const watched = store && id !== null;
-
-  const subscribe = useCallback((listener) => (watched ? sourceOf(store, kind, id, limit).subscribe(listener) : nothing), [store, watched, kind, id, limit]);
-  const get = () => (watched ? peek(store, kind, id, limit) : blank);
-  const content = useSyncExternalStore(subscribe, get, () => (id === null ? blank : BLANK[kind]));
-
-  useEffect(() => {
-    if (content.error) report(content.error);
-  }, [content.error, report]);
-  return content;
-}
-
 /** Every session of the store, newest first. */
 export function useSessions({ limit } = {}) {
-  return useSource("useSessions", "sessions", undefined, limit);
+  return useSource("useSessions", SESSIONS, undefined, limit);
 }
 
 /** The messages of a session. Renders only when they change, not when a channel does. */
 export function useMessages(sessionId) {
-  return useSource("useMessages", "messages", sessionId ?? null);
+  return useSource("useMessages", MESSAGES, sessionId ?? null);
 }
 
 /** The newest checkpoints of a session, newest first. */
 export function useCheckpoints(sessionId, { limit = 50 } = {}) {
-  return useSource("useCheckpoints", "checkpoints", sessionId ?? null, limit);
+  return useSource("useCheckpoints", CHECKPOINTS, sessionId ?? null, limit);
 }
 
 const OPERATIONS = ["append", "put", "rollback", "fork", "undo", "redo"];
@@ -111,7 +88,7 @@ function sessionOperations(id, use, report) {
   const operation = (name) => (...args) => {
     const result = use((store) => {
       if (id === null) throw new TurnmarkError("InvalidArgument", `${name}() needs a session: useSession was called without an id.`);
-      return sourceOf(store, "session", id).write((session) => session[name](...args));
+      return sourceOf(store, SESSION, id).write((session) => session[name](...args));
     });
     // The caller may await it or leave it: the error is in `error` and with `onError` either way.
     result.catch(report);
@@ -123,11 +100,12 @@ function sessionOperations(id, use, report) {
 /** A session: what it holds now, and everything that can be done with it. */
 export function useSession(sessionId) {
   const id = sessionId ?? null;
-  const { use, report } = useConnection("useSession");
-  const content = useSource("useSession", "session", id);
+  const { use, report } = useAccess("useSession");
+  const content = useSource("useSession", SESSION, id);
   const operations = useMemo(() => sessionOperations(id, use, report), [id, use, report]);
   return useMemo(() => ({ ...content, ...operations }), [content, operations]);
 }
 
+export { useChatActions, useChatHistory, useChatSessions } from "./react-chat.js";
 // A module of its own, so that bundlers can leave it, and with it the devtools, out of applications that do not call it.
 export { useHarnessDevTools } from "./react-devtools.js";

@@ -40,7 +40,7 @@ class Shared {
 /**
  * A share in the engine of a store, opened when this is its first.
  *
- * @param {{ name: string, scope: string, backend: string, durability: string, maxCheckpoints: number }} options
+ * @param {{ name: string, scope: string, backend: string, durability: string, maxCheckpoints: number, retention: string }} options
  * @param {number} timeout in milliseconds
  * @param {(listener: (event: object) => void) => Promise<object>} openEngine
  * @param {import("./events.js").Listeners | null} listeners whoever listens already hears that the opening is blocked
@@ -73,7 +73,7 @@ export async function acquire(options, timeout, openEngine, listeners = null) {
 }
 
 function refuseOtherSettings(open, asked) {
-  for (const setting of ["durability", "maxCheckpoints"]) {
+  for (const setting of ["durability", "maxCheckpoints", "retention"]) {
     if (open[setting] !== asked[setting]) {
       throw invalid(`store ${JSON.stringify(asked.name)} is already open on this page with ${setting} ${JSON.stringify(open[setting])};`
         + ` it cannot be opened with ${JSON.stringify(asked[setting])} as well. Use one setting, or close the other first`);

@@ -1,8 +1,12 @@
 import { checkBoolean, checkCount, checkId, checkObject, checkOneOf, checkOptions, checkString, ifGiven } from "./check.js";
 import { decodeDiff, diff } from "./diff.js";
 import { TurnmarkError } from "./errors.js";
+import { edit, restoreTo, rollback, step, stopRun } from "./restore.js";
 import { headOf } from "./store.js";
+import { beginTurn } from "./turn.js";
 
+/** Before the id of a remote session that the agent has not made yet (A-10). */
+const RESERVED = "reserved:";
 const OPERATIONS = ["rollback", "undo", "redo", "prune", "delete"];
 
 /**
@@ -14,18 +18,42 @@ const OPERATIONS = ["rollback", "undo", "redo", "prune", "delete"];
  */
 export function createSession(store, id) {
   const state = async () => (await store.get(id))?.state ?? {};
+  const summary = async () => {
+    const found = await store.onSessions([id], (engine) => engine.summary(id));
+    if (found !== undefined) return found;
+    throw new TurnmarkError("UnknownSession", `there is no session ${JSON.stringify(id)} yet; the first write creates it`);
+  };
   return Object.freeze({
     id,
+    begin: (options) => beginTurn(store, id, options),
+    restore: (messageId, options) => restoreTo(store, id, messageId, options),
+    edit: (messageId, options) => edit(store, id, messageId, options),
+    versions: async (messageId) => {
+      checkId(messageId, "message id");
+      return store.onSessions([id], (engine) => engine.versions(id, messageId));
+    },
+    show: (version, options) => rollback(store, id, version?.checkpointId ?? version, options),
+    recover: async (options) => (await store.recover(options, id))[0] ?? null,
+    abortRun: async () => (await stopRun(store, id)) !== "running",
+    setRemoteSession: async (remote) => {
+      if (remote !== null) checkId(remote, "remote session id");
+      return store.onSessions([id], (engine) => engine.setRemote(id, remote));
+    },
+    remoteSession: async () => {
+      const { remoteSessionId } = await summary();
+      return remoteSessionId?.startsWith(RESERVED) ? null : remoteSessionId;
+    },
     state,
     messages: async () => (await state()).messages ?? [],
     append: (messages, options) => store.append(id, messages, options),
     put: (value, metadata) => store.put(id, value, metadata, "message"),
     get: (checkpointId) => store.get(id, checkpointId),
+    streaming: () => store.streaming(id),
     checkpoints: (options) => store.list(id, options),
-    rollback: (checkpointId, options) => store.rollback(id, checkpointId, options),
+    rollback: (checkpointId, options) => rollback(store, id, checkpointId, options),
     fork: async (checkpointId, newSessionId) => createSession(store, await store.branch(id, checkpointId, newSessionId)),
-    undo: (options) => store.step("undo", id, options),
-    redo: (options) => store.step("redo", id, options),
+    undo: (options) => step(store, "undo", id, options),
+    redo: (options) => step(store, "redo", id, options),
     diff: async (a, b) => {
       checkId(a, "checkpoint id");
       ifGiven(b, checkId, "checkpoint id");
@@ -38,11 +66,7 @@ export function createSession(store, id) {
       if (title !== null) checkString(title, "title");
       return store.onSessions([id], (engine) => engine.setTitle(id, title));
     },
-    summary: async () => {
-      const summary = await store.onSessions([id], (engine) => engine.summary(id));
-      if (summary !== undefined) return summary;
-      throw new TurnmarkError("UnknownSession", `there is no session ${JSON.stringify(id)} yet; the first write creates it`);
-    },
+    summary,
     delete: () => store.deleteSession(id),
   });
 }

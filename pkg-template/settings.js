@@ -1,6 +1,10 @@
-import { checkBoolean, checkCount, checkOneOf, checkOptions, checkString, ifGiven } from "./check.js";
+import { checkBoolean, checkCount, checkFunction, checkObject, checkOneOf, checkOptions, checkString, ifGiven } from "./check.js";
 
 export const DEFAULT_NAME = "turnmark";
+/** Milliseconds between two saves of a growing message. */
+export const STREAM_INTERVAL = 250;
+/** Less than a frame would only keep the disk busy. */
+const MIN_INTERVAL = 16;
 /** A longer timer fires at once. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
@@ -17,5 +21,16 @@ export function checkSettings(options) {
     timeout: ifGiven(given.timeout, checkCount, "timeout", 1, MAX_TIMEOUT) ?? 10_000,
     fallbackToMemory: ifGiven(given.fallbackToMemory, checkBoolean, "fallbackToMemory") ?? false,
     persist: ifGiven(given.persist, checkBoolean, "persist") ?? false,
+    retention: ifGiven(given.retention, checkOneOf, ["keep-all", "apploop"], "retention") ?? "keep-all",
+    streamInterval: ifGiven(given.streamInterval, checkCount, "streamInterval", MIN_INTERVAL, MAX_TIMEOUT) ?? STREAM_INTERVAL,
+    files: ifGiven(given.files, checkHost) ?? null,
   };
+}
+
+/** The host's own files. Its methods are called on it, so it may be an instance of a class. */
+function checkHost(files) {
+  checkObject(files, "files");
+  checkFunction(files.snapshot, "files.snapshot");
+  checkFunction(files.restore, "files.restore");
+  return files;
 }

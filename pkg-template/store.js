@@ -1,13 +1,13 @@
 import { TurnmarkError, fromRaw } from "./errors.js";
-import { checkArray, checkBoolean, checkCount, checkId, checkOneOf, checkOptions, checkStrings, ifGiven } from "./check.js";
+import { checkBoolean, checkCount, checkId, checkOptions, checkStrings, ifGiven } from "./check.js";
 import { MessageIds, messageIdsOf, toCheckpoint, toSummary } from "./checkpoint.js";
 import { Listeners, deliver } from "./events.js";
 import { freshId } from "./ids.js";
 import { encodeFilter, encodeMetadata } from "./metadata.js";
 import { persist } from "./persistence.js";
-import { decodeState, decodeWrites, encodeChannels, encodeMessages, encodeState, encodeWrites } from "./state.js";
+import { STREAM_INTERVAL } from "./settings.js";
+import { decodePrompt, decodeState, decodeStreaming, decodeUi, decodeWrites, encodeChannels, encodeMessages, encodeState, encodeWrites } from "./state.js";
 
-const PARTS = ["messages", "state"];
 /** Checkpoints read at a time by a listing. */
 const PAGE = 50;
 
@@ -18,6 +18,16 @@ const PAGE = 50;
  * Every value is encoded when the method is called and before anything is awaited, so later changes to it do not matter.
  */
 export class Store {
+  /** The host's own files, or `null`. */
+  files;
+  /** Milliseconds between two saves of a growing message. */
+  streamInterval;
+  /**
+   * Turns of this owner that have not ended.
+   *
+   * @type {Set<import("./turn.js").Turn>}
+   */
+  turns = new Set();
   /** @type {(listeners: Listeners) => Promise<import("./registry.js").Lease>} */
   #acquire;
   #lease = null;
@@ -33,8 +43,10 @@ export class Store {
   #seen = new Map();
   #listeners = new Listeners();
 
-  constructor(acquire) {
+  constructor(acquire, { files = null, streamInterval = STREAM_INTERVAL } = {}) {
     this.#acquire = acquire;
+    this.files = files;
+    this.streamInterval = streamInterval;
   }
 
   /** Opens the engine, once; a failure is forgotten, so that a later call can try again. */
@@ -57,6 +69,8 @@ export class Store {
   }
 
   async #close() {
+    // What was given to a turn's stream() before is a call that was made before.
+    await Promise.all([...this.turns].map((turn) => turn.leave()));
     await Promise.allSettled(this.#pending);
     const lease = await this.#lease?.catch(() => null);
     if (!lease) return;
@@ -66,9 +80,9 @@ export class Store {
     });
   }
 
-  /** One call: refused once closed, waited for by close(), failing with a TurnmarkError only. */
-  async #call(work) {
-    if (this.#closing) throw new TurnmarkError("Closed", "this store was closed by its owner; open it again");
+  /** One call: refused once closed, unless close() itself waits for it; failing with a TurnmarkError only. */
+  async #call(work, last = false) {
+    if (this.#closing && !last) throw new TurnmarkError("Closed", "this store was closed by its owner; open it again");
     const call = this.open().then(work);
     const done = () => this.#pending.delete(call);
     this.#pending.add(call);
@@ -80,14 +94,14 @@ export class Store {
     }
   }
 
-  /** A call that concerns some sessions, in its turn among theirs. */
-  onSessions(sessions, work) {
-    return this.#call(({ engine, hub, queue }) => queue.run(sessions, () => work(engine, hub)));
+  /** A call that concerns some sessions, in its turn among theirs. `last`: one that close() waits for. */
+  onSessions(sessions, work, last) {
+    return this.#call(({ engine, hub, queue }) => queue.run(sessions, () => work(engine, hub)), last);
   }
 
   /** A call that answers however long others have to wait. */
   atOnce(work) {
-    return this.#call(({ engine }) => work(engine));
+    return this.#call(({ engine, hub }) => work(engine, hub));
   }
 
   /** A call that reads everything. */
@@ -97,7 +111,7 @@ export class Store {
 
   /** A call that may change everything. */
   alone(work) {
-    return this.#call(({ engine, queue }) => queue.runAlone(() => work(engine)));
+    return this.#call(({ engine, hub, queue }) => queue.runAlone(() => work(engine, hub)));
   }
 
   on(event, listener) {
@@ -140,40 +154,61 @@ export class Store {
   #write(session, body, idsAfter, write) {
     return this.onSessions([session], async (engine, hub) => {
       await body.ready();
-      const seen = this.#seen.get(session);
-      const expected = idsAfter(seen?.ids ?? null);
-      const written = await hub.expecting(session, expected, () => write(engine, seen?.epoch ?? null));
-      return this.#saw(engine, written, expected);
+      const expected = idsAfter(this.idsOf(session));
+      const written = await hub.expecting(session, expected, () => write(engine, this.epochOf(session)));
+      return this.saw(engine, written, expected);
     });
   }
 
+  /** The epoch of the newest state of a session that this owner has seen, or `null`. */
+  epochOf(session) {
+    return this.#seen.get(session)?.epoch ?? null;
+  }
+
+  /** The ids in that state, or `null`. */
+  idsOf(session) {
+    return this.#seen.get(session)?.ids ?? null;
+  }
+
+  /** What is live in a session was not seen any more. */
+  forget(session) {
+    this.#seen.delete(session);
+  }
+
+  /** Takes note of a session's state that this owner knows without having read it. */
+  know(session, epoch, ids) {
+    this.#seen.set(session, { epoch, ids });
+  }
+
   /** Takes note of a checkpoint that this owner wrote, and of the ids of its messages. */
-  async #saw(engine, written, expected) {
-    return this.#note(written, await messageIdsOf(engine, written.checkpoint, expected));
+  async saw(engine, written, expected) {
+    return this.note(written, await messageIdsOf(engine, written.checkpoint, expected));
   }
 
   /** The same without the ids, which would have to be read, message by message. */
-  #note({ checkpoint, epoch }, ids = null) {
-    this.#seen.set(checkpoint.sessionId, { epoch, ids });
+  note({ checkpoint, epoch }, ids = null) {
+    this.know(checkpoint.sessionId, epoch, ids);
     return toCheckpoint(checkpoint, ids);
   }
 
   async get(session, checkpointId) {
     checkId(session, "session id");
     ifGiven(checkpointId, checkId, "checkpoint id");
-    return this.onSessions([session], (engine) => this.#load(engine, session, checkpointId ?? null));
+    return this.onSessions([session], (engine) => this.load(engine, session, checkpointId ?? null));
   }
 
-  async #load(engine, session, checkpointId) {
+  /** Reads a checkpoint, and takes note of the newest. */
+  async load(engine, session, checkpointId) {
     const raw = await engine.load(session, checkpointId);
     if (raw === undefined) {
-      if (checkpointId === null) this.#seen.delete(session);
+      if (checkpointId === null) this.forget(session);
       return undefined;
     }
     const state = decodeState(raw);
     const ids = MessageIds.of(state.messages);
+    const around = { ui: decodeUi(raw.ui), prompt: decodePrompt(raw.prompt), streaming: decodeStreaming(raw.streaming) };
     // Only now: a state that could not be read must not be overwritten.
-    if (raw.epoch !== null) this.#seen.set(session, { epoch: raw.epoch, ids });
+    if (raw.epoch !== null) this.know(session, raw.epoch, ids);
     const checkpoint = toCheckpoint(raw.checkpoint, ids);
     return {
       checkpoint,
@@ -181,7 +216,13 @@ export class Store {
       metadata: checkpoint.metadata,
       parentCheckpointId: checkpoint.parentCheckpointId,
       pendingWrites: decodeWrites(raw.writes),
+      ...around,
     };
+  }
+
+  /** The message that is being written in a session, read alone. What else is live there was not seen by that. */
+  streaming(session) {
+    return this.onSessions([session], async (engine) => decodeStreaming(await engine.streaming(session)));
   }
 
   /** A listing. Mistakes in the arguments are told by its first step, as any failure is. */
@@ -215,56 +256,14 @@ export class Store {
     }
   }
 
-  async rollback(session, checkpointId, options) {
-    checkId(session, "session id");
-    checkId(checkpointId, "checkpoint id");
-    const parts = checkArray(checkOptions(options).parts ?? PARTS, "parts").map((part, i) => checkOneOf(part, PARTS, `parts[${i}]`));
-    return this.#restore(session, options, (engine, expect) => engine.rollback(session, checkpointId, parts, expect));
-  }
-
-  /** @param {"undo" | "redo"} direction */
-  async step(direction, session, options) {
-    checkId(session, "session id");
-    return this.#restore(session, options, (engine, expect) => engine[direction](session, expect));
-  }
-
-  #restore(session, options, restore) {
-    const load = ifGiven(checkOptions(options).load, checkBoolean, "load") ?? true;
-    return this.onSessions([session], async (engine, hub) => {
-      const written = await restore(engine, this.#seen.get(session)?.epoch ?? null);
-      await hub.settled();
-      const state = load ? await this.#restoredState(engine, session, written.checkpoint.id) : undefined;
-      return {
-        sessionId: session,
-        checkpoint: load ? await this.#saw(engine, written, MessageIds.of(state.messages)) : this.#note(written),
-        restorePointId: written.restorePointId,
-        targetCheckpointId: written.targetCheckpointId,
-        ...(load && { state }),
-        parts: written.parts,
-        files: "not-restored",
-      };
-    });
-  }
-
-  async #restoredState(engine, session, checkpointId) {
-    try {
-      return decodeState(await engine.load(session, checkpointId));
-    } catch (error) {
-      // What was there before is no longer live, and what is live was not seen.
-      this.#seen.delete(session);
-      const known = fromRaw(error);
-      throw new TurnmarkError(known.code, `${known.message}. The restore itself was committed; undo() takes it back`, { cause: known });
-    }
-  }
-
   /** Forks, for whoever wants the new checkpoint. */
   fork(source, checkpointId, target) {
-    return this.#fork(source, checkpointId, target, (engine, written) => this.#saw(engine, written));
+    return this.#fork(source, checkpointId, target, (engine, written) => this.saw(engine, written));
   }
 
   /** Forks, for whoever wants the new session: costs the same at any length. Without a checkpoint id, from the newest. */
   branch(source, checkpointId, target) {
-    return this.#fork(source, checkpointId, target, (engine, written) => this.#note(written).sessionId);
+    return this.#fork(source, checkpointId, target, (engine, written) => this.note(written).sessionId);
   }
 
   async #fork(source, checkpointId, target = freshId(), answer) {
@@ -300,22 +299,26 @@ export class Store {
     checkId(checkpointId, "checkpoint id");
     return this.onSessions([session], async (engine) => {
       // An empty list fits no state that has messages: the ids are read when they are next needed.
-      this.#follow(session, await engine.deleteCheckpoint(session, checkpointId), new MessageIds([]));
+      const epoch = await engine.deleteCheckpoint(session, checkpointId);
+      if (epoch !== null) this.#follow(session, epoch - 1, epoch, new MessageIds([]));
     });
   }
 
   /** Goes on from a change of the head that this owner asked for, where it had seen the head before. */
-  #follow(session, epoch, ids) {
+  #follow(session, from, epoch, ids) {
     const seen = this.#seen.get(session);
-    if (epoch != null && seen?.epoch === epoch - 1) this.#seen.set(session, { epoch, ids: ids ?? seen.ids });
+    if (seen?.epoch === from) this.know(session, epoch, ids ?? seen.ids);
   }
 
-  async recover(drop) {
-    return this.alone(async (engine) => {
-      const done = await engine.recover(drop);
-      return done.map(({ epoch, ...recovered }) => {
-        // What is finalized is what it was; what is dropped must be looked at.
-        if (recovered.action === "finalized") this.#follow(recovered.sessionId, epoch);
+  /** Makes an end of what was interrupted: in one session, or with `null` in all. */
+  async recover(options, session) {
+    const drop = ifGiven(checkOptions(options).drop, checkBoolean, "drop") ?? false;
+    const call = (work) => (session === null ? this.alone(work) : this.onSessions([session], work));
+    return call(async (engine) => {
+      const done = await engine.recover(drop, session);
+      return done.map(({ from, epoch, runId, ...recovered }) => {
+        // A finalized state is what it was. One that an answer was added to, or that went back, must be looked at.
+        if (recovered.action === "finalized" && runId == null) this.#follow(recovered.sessionId, from, epoch);
         return recovered;
       });
     });
@@ -330,7 +333,7 @@ export class Store {
   async deleteSession(session) {
     return this.onSessions([session], async (engine) => {
       await engine.deleteSession(session);
-      this.#seen.delete(session);
+      this.forget(session);
     });
   }
 }

@@ -1,8 +1,10 @@
 import { readBundle, writeBundle } from "./bundle.js";
-import { checkBoolean, checkId, checkOneOf, checkOptions, checkString, checkStrings, ifGiven } from "./check.js";
+import { checkId, checkOneOf, checkOptions, checkString, checkStrings, ifGiven } from "./check.js";
 import { disposable } from "./dispose.js";
+import { activeSession, history, newSession, openSession } from "./history.js";
 import { freshId } from "./ids.js";
 import { persisted, quota } from "./persistence.js";
+import { rollback, step } from "./restore.js";
 import { saverOf } from "./savers.js";
 import { createSession, diffBetween, log, preview } from "./session.js";
 import { VERSION } from "./version.js";
@@ -22,14 +24,13 @@ export function createTurnmark(store, { name, scope, backend }) {
     return createSession(store, await store.branch(source, checkpointId, target));
   };
   const list = (session, options) => store.list(session, typeof options === "number" ? { limit: options } : options);
-  const rollback = (session, checkpointId, options) => store.rollback(session, checkpointId, options);
 
   const turnmark = {
     name,
     scope,
     checkpoints: Object.freeze({
       list,
-      rollback,
+      rollback: (session, checkpointId, options) => rollback(store, session, checkpointId, options),
       get: (session, checkpointId) => store.get(session, checkpointId),
       diff: (a, b, options) => diffBetween(store, a, b, options),
       pin: (session, checkpointId, pinned) => store.pin(session, checkpointId, pinned),
@@ -38,16 +39,18 @@ export function createTurnmark(store, { name, scope, backend }) {
     }),
     session: async (id = freshId()) => createSession(store, checkId(id, "session id")),
     sessions: () => summaries(store),
+    newSession: (options) => newSession(store, options),
+    openSession: (id) => openSession(store, id),
+    activeSession: () => activeSession(store),
+    history: (options) => history(store, options),
     fork,
-    undo: (session, options) => store.step("undo", session, options),
-    redo: (session, options) => store.step("redo", session, options),
+    undo: (session, options) => step(store, "undo", session, options),
+    redo: (session, options) => step(store, "redo", session, options),
     log: (session, options) => log(store, session, options),
     preview: (session, request) => preview(store, session, request),
     status: () => status(store, { name, scope, backend }),
     verify: () => store.onAll((engine) => engine.verify()),
-    recover: async (options) => {
-      return store.recover(ifGiven(checkOptions(options).drop, checkBoolean, "drop") ?? false);
-    },
+    recover: (options) => store.recover(options, null),
     export: async (options) => {
       const sessions = ifGiven(checkOptions(options).sessions, checkStrings, "sessions") ?? null;
       return writeBundle(await store.onAll((engine) => engine.export(sessions)));
@@ -61,7 +64,7 @@ export function createTurnmark(store, { name, scope, backend }) {
     saver: () => saverOf(store),
     on: (event, listener) => store.on(event, listener),
     close: () => store.close(),
-    rollbackToCheckpoint: (session, checkpointId) => rollback(session, checkpointId),
+    rollbackToCheckpoint: (session, checkpointId) => rollback(store, session, checkpointId),
     listCheckpoints: (session, limit) => list(session, limit),
   };
   disposable(turnmark);

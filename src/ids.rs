@@ -96,6 +96,10 @@ ids! {
     DeviceId, "device";
     /// The task that made a pending write.
     TaskId, "task";
+    /// One turn: a user message and all that follows from it. Kept by every version of the turn.
+    TurnId, "turn";
+    /// One run of a writer that answers a turn.
+    RunId, "run";
 }
 
 /// The instant and the randomness of one command.
@@ -141,6 +145,12 @@ impl Stamp {
     #[must_use]
     pub fn checkpoint(&self, salt: u8) -> CheckpointId {
         CheckpointId(format!("cp_{}", self.uuid(salt)))
+    }
+
+    /// A fresh turn id, or the id of a fresh version of a turn.
+    #[must_use]
+    pub fn turn(&self, salt: u8) -> TurnId {
+        TurnId(format!("tn_{}", self.uuid(salt | 0x40)))
     }
 
     /// A fresh session id.

@@ -11,8 +11,8 @@ use super::error::Thrown;
 use super::text::JsText;
 use super::transaction::{End, Transaction, error_of};
 use super::value;
-use crate::codec::key::{ById, Key, Range, Store};
-use crate::codec::schema::CHECKPOINT_BY_ID;
+use crate::codec::key::{ById, Common, Key, Range, Store, Where};
+use crate::codec::schema::{CHECKPOINT_BY_ID, CHECKPOINT_BY_LOOKUP, CHECKPOINT_BY_OPENS, CHECKPOINT_BY_TURN};
 use crate::error::{Code, Error};
 use crate::store::{Access, Answer, Read, Request};
 
@@ -66,6 +66,10 @@ pub(super) async fn read(
             Request::Row(key) => Answer::Row(row(raw.as_ref(), key.store, || key.to_string())),
             Request::ById(_) => Answer::Row(row(raw.as_ref(), Store::Checkpoints, || words(&request))),
             Request::Keys(range) => Answer::Keys(Rc::new(keys(raw.as_ref(), range)?)),
+            Request::Where(those) => Answer::Rows(Rc::new(match raw {
+                Some(raw) => having(transaction, those, &raw).await?,
+                None => Vec::new(),
+            })),
             Request::Rows { range, limit } => Answer::Rows(Rc::new(match raw {
                 Some(raw) => rows(transaction, range, *limit, &raw).await?,
                 None => Vec::new(),
@@ -82,6 +86,7 @@ fn words(request: &Request) -> String {
         Request::Row(key) => key.to_string(),
         Request::Rows { range, .. } => format!("records of {}", range.store.name()),
         Request::Keys(range) => format!("the keys of {}", range.store.name()),
+        Request::Where(those) => format!("checkpoints [{:?}, {:?}]", those.scope, those.session),
         Request::ById(by_id) => format!("checkpoints [{:?}, {:?}, {:?}]", by_id.scope, by_id.session, by_id.id),
     }
 }
@@ -101,7 +106,7 @@ fn store_of(request: &Request) -> Store {
     match request {
         Request::Row(key) => key.store,
         Request::Rows { range, .. } | Request::Keys(range) => range.store,
-        Request::ById(_) => Store::Checkpoints,
+        Request::ById(_) | Request::Where(_) => Store::Checkpoints,
     }
 }
 
@@ -112,6 +117,10 @@ fn ask(transaction: &Transaction, request: &Request) -> Result<Option<IdbRequest
         Request::ById(by_id) => {
             let index = transaction.store(Store::Checkpoints)?.index(CHECKPOINT_BY_ID)?;
             Some(index.get(index_key(by_id))?.into())
+        }
+        Request::Where(those) => {
+            let index = transaction.store(Store::Checkpoints)?.index(index_of(those))?;
+            Some(index.get_all(Some(Query::Key(where_key(those))), None)?.into())
         }
         Request::Keys(range) => match value::range(range)? {
             Some(query) => {
@@ -139,6 +148,37 @@ fn index_key(by_id: &ById) -> JsValue {
 /// What the browser threw.
 pub(super) fn ask_row(transaction: &Transaction, key: &Key) -> Result<IdbRequest, Thrown> {
     Ok(transaction.store(key.store)?.get(value::key(key))?.into())
+}
+
+fn index_of(those: &Where) -> &'static str {
+    match &those.what {
+        Common::Lookup(_) => CHECKPOINT_BY_LOOKUP,
+        Common::Turn(_) => CHECKPOINT_BY_TURN,
+        Common::Opens(_) => CHECKPOINT_BY_OPENS,
+    }
+}
+
+fn where_key(those: &Where) -> JsValue {
+    let value = match &those.what {
+        Common::Lookup(history) => history.to_hex(),
+        Common::Turn(turn) => turn.to_string(),
+        Common::Opens(id) => id.clone(),
+    };
+    let parts = [those.scope.as_str(), those.session.as_str(), &value];
+    parts.iter().map(|part| JsValue::from_str(part)).collect::<Array>().into()
+}
+
+/// The checkpoints an index names. One that cannot be read hides no other.
+async fn having(transaction: &Transaction, those: &Where, raw: &IdbRequest) -> Result<Rows, Stop> {
+    let range = Range::checkpoints(&those.scope, &those.session);
+    match result(raw) {
+        Ok(found) => Ok(Array::from(&found)
+            .iter()
+            .map(|value| decode(Store::Checkpoints, value, || words(&Request::Where(those.clone()))))
+            .collect()),
+        // The index cannot say which it was: the session's checkpoints are looked through one by one.
+        Err(_) => one_by_one(transaction, &range, None).await,
+    }
 }
 
 /// What a request brought, if it did not fail.

@@ -28,6 +28,7 @@ pub(super) fn encode(key: &Key, row: &Row<JsText>) -> Result<JsValue> {
         Row::Checkpoint(row) => to_js(row),
         Row::Object(row) => to_js(row),
         Row::Write(row) => to_js(row),
+        Row::Stream(row) => to_js(row),
     };
     value.map_err(|error| Error::new(Code::NotStorable, format!("the record {key} cannot be stored: {error}")))
 }
@@ -41,6 +42,7 @@ fn kind(row: &Row<JsText>) -> Store {
         Row::Checkpoint(_) => Store::Checkpoints,
         Row::Object(_) => Store::Objects,
         Row::Write(_) => Store::Writes,
+        Row::Stream(_) => Store::Streams,
     }
 }
 
@@ -63,6 +65,7 @@ pub(super) fn decode(store: Store, value: JsValue) -> std::result::Result<Row<Js
         Store::Checkpoints => read(value, Row::Checkpoint),
         Store::Objects => read(value, Row::Object),
         Store::Writes => read(value, Row::Write),
+        Store::Streams => read(value, Row::Stream),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::ids::{CheckpointId, LogId, ScopeId, SessionId, TaskId};
+use crate::ids::{CheckpointId, LogId, ScopeId, SessionId, TaskId, TurnId};
 use crate::model::hash::Hash;
 
 /// One object store of the database.
@@ -23,6 +23,8 @@ pub enum Store {
     Objects,
     /// `[scope, session, seq, task, index]`: pending writes.
     Writes,
+    /// `[scope, session, n, piece]`: what was added to a message that is still being written.
+    Streams,
 }
 
 impl Store {
@@ -35,6 +37,7 @@ impl Store {
         Store::Checkpoints,
         Store::Objects,
         Store::Writes,
+        Store::Streams,
     ];
 
     /// Its name in the database.
@@ -48,6 +51,7 @@ impl Store {
             Store::Checkpoints => "checkpoints",
             Store::Objects => "objects",
             Store::Writes => "writes",
+            Store::Streams => "streams",
         }
     }
 }
@@ -157,6 +161,12 @@ impl Key {
         Key::new(Store::Objects, [Piece::Text(hash.to_hex()), piece.into()])
     }
 
+    /// An addition to a message that is still being written.
+    #[must_use]
+    pub fn stream(scope: &ScopeId, session: &SessionId, n: u32, piece: u32) -> Self {
+        Key::new(Store::Streams, [scope.as_str().into(), session.as_str().into(), n.into(), piece.into()])
+    }
+
     /// A pending write.
     #[must_use]
     pub fn write(scope: &ScopeId, session: &SessionId, seq: u32, task: &TaskId, index: i32) -> Self {
@@ -258,6 +268,17 @@ impl Range {
         Range { store: Store::Objects, prefix: vec![Piece::Text(hash.to_hex())], from: None, to: None }
     }
 
+    /// What was added to the message a session is still writing.
+    #[must_use]
+    pub fn streams(scope: &ScopeId, session: &SessionId) -> Self {
+        Range {
+            store: Store::Streams,
+            prefix: vec![scope.as_str().into(), session.as_str().into()],
+            from: None,
+            to: None,
+        }
+    }
+
     /// Pending writes of a session.
     #[must_use]
     pub fn session_writes(scope: &ScopeId, session: &SessionId) -> Self {
@@ -292,6 +313,28 @@ impl Range {
         key.number(self.prefix.len())
             .is_some_and(|next| self.from.is_none_or(|from| next >= from) && self.to.is_none_or(|to| next < to))
     }
+}
+
+/// A look-up of the checkpoints of a session through an index that may hold many of one value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Where {
+    /// The scope.
+    pub scope: ScopeId,
+    /// The session.
+    pub session: SessionId,
+    /// What they have in common.
+    pub what: Common,
+}
+
+/// What checkpoints have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Common {
+    /// Prompts that follow the same history.
+    Lookup(Hash),
+    /// Checkpoints of one turn.
+    Turn(TurnId),
+    /// Checkpoints in which a message opens its turn.
+    Opens(String),
 }
 
 /// A look-up of a checkpoint by its id, through the index.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
-use crate::ids::DeviceId;
+use crate::ids::{DeviceId, RunId};
 use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::hash::{Hash, packed};
@@ -156,6 +156,29 @@ pub struct Write<T> {
     pub text: Option<T>,
 }
 
+/// What was added to a message that is still being written. Each says what stays of the text before it, so that a
+/// save costs what is new.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound = "T: Text")]
+pub struct Stream<T> {
+    /// The run that writes it.
+    pub run: RunId,
+    /// The message's own id.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub id: Option<T>,
+    /// Its role.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub role: Option<T>,
+    /// How many pieces the addition is cut into.
+    pub of: u32,
+    /// UTF-16 units of the text before it that stay at the beginning.
+    pub head: u32,
+    /// UTF-16 units of the text before it that stay at the end.
+    pub tail: u32,
+    /// What stands between the two now.
+    pub text: T,
+}
+
 fn none<T>() -> Option<T> {
     None
 }
@@ -178,6 +201,8 @@ pub enum Row<T> {
     Object(Object<T>),
     /// Of `Store::Writes`.
     Write(Write<T>),
+    /// Of `Store::Streams`.
+    Stream(Stream<T>),
 }
 
 /// A reference says everything in its key.

@@ -37,22 +37,54 @@ impl fmt::Display for Change {
 /// The index that finds a checkpoint by its id.
 pub const CHECKPOINT_BY_ID: &str = "id";
 
+/// The index that finds prompts by the history they follow. Only prompts are in it.
+pub const CHECKPOINT_BY_LOOKUP: &str = "lookup";
+
+/// The index that finds the checkpoints of a turn.
+pub const CHECKPOINT_BY_TURN: &str = "turn";
+
+/// The index that leads from the message that opens a turn to the turn.
+pub const CHECKPOINT_BY_OPENS: &str = "opens";
+
 /// What each version changes, oldest first.
-pub const STEPS: &[&[Change]] = &[&[
-    Change::CreateStore(Store::Meta),
-    Change::CreateStore(Store::Sessions),
-    Change::CreateStore(Store::Messages),
-    Change::CreateStore(Store::References),
-    Change::CreateStore(Store::Checkpoints),
-    Change::CreateIndex {
-        store: Store::Checkpoints,
-        name: CHECKPOINT_BY_ID,
-        fields: &["scope", "session", "id"],
-        unique: true,
-    },
-    Change::CreateStore(Store::Objects),
-    Change::CreateStore(Store::Writes),
-]];
+pub const STEPS: &[&[Change]] = &[
+    &[
+        Change::CreateStore(Store::Meta),
+        Change::CreateStore(Store::Sessions),
+        Change::CreateStore(Store::Messages),
+        Change::CreateStore(Store::References),
+        Change::CreateStore(Store::Checkpoints),
+        Change::CreateIndex {
+            store: Store::Checkpoints,
+            name: CHECKPOINT_BY_ID,
+            fields: &["scope", "session", "id"],
+            unique: true,
+        },
+        Change::CreateStore(Store::Objects),
+        Change::CreateStore(Store::Writes),
+    ],
+    &[
+        Change::CreateStore(Store::Streams),
+        Change::CreateIndex {
+            store: Store::Checkpoints,
+            name: CHECKPOINT_BY_LOOKUP,
+            fields: &["scope", "session", "lookup"],
+            unique: false,
+        },
+        Change::CreateIndex {
+            store: Store::Checkpoints,
+            name: CHECKPOINT_BY_TURN,
+            fields: &["scope", "session", "turn.id"],
+            unique: false,
+        },
+        Change::CreateIndex {
+            store: Store::Checkpoints,
+            name: CHECKPOINT_BY_OPENS,
+            fields: &["scope", "session", "opens"],
+            unique: false,
+        },
+    ],
+];
 
 /// A version number reserves room for minors that an older release may still read: the first step is version 100.
 pub const STRIDE: u32 = 100;

@@ -6,15 +6,20 @@
 mod reading;
 mod recall;
 mod removal;
+mod turns;
+mod writing;
 
 use std::cell::Cell;
 
 use recall::Recall;
+pub use turns::{Match, Stepped};
+pub use writing::Saved;
+use writing::{WHOLE_STEP, WRITE};
 
 use crate::codec::key::{Key, Store};
 use crate::codec::row::{Meta, Row};
-use crate::error::{Code, Error, Result};
-use crate::ids::{CheckpointId, DeviceId, ScopeId, SessionId, Stamp, TaskId};
+use crate::error::{Error, Result};
+use crate::ids::{CheckpointId, DeviceId, RunId, ScopeId, SessionId, Stamp, TaskId, TurnId};
 use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::part::Part;
@@ -24,7 +29,6 @@ use crate::plan::fork::{self, Fork};
 use crate::plan::parts::Named;
 use crate::plan::recover::{self, Recover};
 use crate::plan::restore::{self, Restore, Restored, Target};
-use crate::plan::write::{self, Change, Known, Metadata, Upkeep, Write};
 use crate::plan::{delete, inspect, pending};
 use crate::store::{Access, Level, Op, Plan, Planned, Storage, View};
 
@@ -53,6 +57,21 @@ pub enum Event<T> {
     },
     /// A session was deleted.
     Deleted(SessionId),
+    /// A turn was begun.
+    Began(SessionId, RunId),
+    /// A run ended: its turn was finished, taken away or recovered.
+    Ended(SessionId, RunId),
+    /// A turn was finished.
+    Turned {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+        /// Its last checkpoint.
+        checkpoint: CheckpointId,
+    },
+    /// More of a message that is still being written was saved.
+    Streamed(SessionId, RunId),
     /// A restore was made.
     Restored {
         /// The session.
@@ -70,23 +89,31 @@ pub enum Event<T> {
 const HISTORY: &[Store] =
     &[Store::Sessions, Store::Checkpoints, Store::Messages, Store::References, Store::Objects, Store::Writes];
 const READ: Access = Access::read(&[Store::Sessions, Store::Checkpoints]);
-const LOAD: Access =
-    Access::read(&[Store::Sessions, Store::Checkpoints, Store::Messages, Store::Objects, Store::Writes]);
-const WRITE: Access =
-    Access::write(&[Store::Sessions, Store::Checkpoints, Store::Messages, Store::References, Store::Objects]);
-/// What most turns touch: fewer stores, and a shorter way through the browser.
-const TURN: Access = Access::write(&[Store::Sessions, Store::Checkpoints, Store::Messages]);
-const HEADS: Access = Access::write(&[Store::Sessions, Store::Checkpoints]);
+const LOAD: Access = Access::read(&[
+    Store::Sessions,
+    Store::Checkpoints,
+    Store::Messages,
+    Store::Objects,
+    Store::Writes,
+    Store::Streams,
+]);
+const HEADS: Access = Access::write(&[Store::Sessions, Store::Checkpoints, Store::Streams]);
+const RESTORE: Access =
+    Access::write(&[Store::Sessions, Store::Checkpoints, Store::Messages, Store::Objects, Store::Streams]);
 const PENDING: Access =
     Access::write(&[Store::Sessions, Store::Checkpoints, Store::References, Store::Objects, Store::Writes]);
 
-/// What a write answers.
-#[derive(Clone, Debug)]
-pub struct Saved<T> {
-    /// The new checkpoint.
-    pub checkpoint: Checkpoint<T>,
-    /// What should be done soon; see [`Engine::upkeep`].
-    pub upkeep: Upkeep,
+/// What a recovery left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The checkpoint that was interrupted, or holds what was.
+    pub checkpoint: CheckpointId,
+    /// The run that was interrupted, where a turn was.
+    pub run: Option<RunId>,
+    /// The session's epoch before.
+    pub from: u64,
+    /// The session's epoch now.
+    pub epoch: u64,
 }
 
 fn identity<T: Text>(view: &View<T>) -> Planned<Option<DeviceId>> {
@@ -191,76 +218,30 @@ impl<S: Storage> Engine<S> {
         (self.listener)(Event::Changed { session: session.clone(), reason });
     }
 
-    /// Writes new content as one checkpoint (P-02, P-10).
-    ///
-    /// # Errors
-    /// `NotLoaded`, `EmptyOverNonEmpty`, `UnknownParent`, `TooLarge`; `Conflict` when another writer was first, with the
-    /// branch that holds the work.
-    pub async fn write(
-        &self,
-        session: SessionId,
-        change: Change<S::Text>,
-        metadata: Metadata<S::Text>,
-        expect: Option<u64>,
-    ) -> Result<Saved<S::Text>> {
-        let command = Write {
-            scope: self.scope.clone(),
-            session,
-            change,
-            metadata,
-            expect,
-            stamp: self.stamp()?,
-            retention: self.retention,
-        };
-        let known = self.recall.take(&command.session);
-        // Only a plain turn reads nothing but its session's row.
-        let (access, guess) =
-            if command.change.is_plain() { (TURN, self.recall.guess(&command.session)) } else { (WRITE, Vec::new()) };
-        let plan = |view: &View<S::Text>| write::plan(view, &command, known.as_ref());
-        let written = self.storage.run_guessing(access, &guess, plan).await;
-        let written = match written {
-            Ok(written) => written,
-            Err(error) => {
-                self.recall.keep(&command.session, known);
-                return Err(error);
-            }
-        };
-        (self.listener)(Event::Created(Box::new(written.checkpoint.clone())));
-        self.changed(&written.checkpoint.session, "write");
-        if let Some(branch) = written.conflict {
-            let message = format!(
-                "session {:?} was changed by another writer first. Nothing was lost: this work was kept as session {:?}",
-                command.session, branch.session
-            );
-            return Err(Error::new(Code::Conflict, message).kept_in(branch));
-        }
-        if let Some(learned) = written.learned {
-            let mut known = learned.read.or(known).unwrap_or(Known { epoch: 0, bytes: 0, messages: Vec::new() });
-            known.messages.truncate(learned.keep);
-            known.messages.extend(learned.rest);
-            known.epoch = learned.epoch;
-            known.bytes = written.checkpoint.state.size;
-            self.recall.keep(&command.session, Some(known));
-        }
-        self.recall.saw(&written.checkpoint);
-        self.recall.wrote(written.session);
-        Ok(Saved { checkpoint: written.checkpoint, upkeep: written.upkeep })
-    }
-
     /// Restores: rollback (P-13), undo or redo.
     ///
     /// # Errors
     /// `UnknownSession`, `UnknownCheckpoint`, `NothingToUndo`, `NothingToRedo`, `Conflict`.
-    pub async fn restore(&self, session: SessionId, target: Target, expect: Option<u64>) -> Result<Restored<S::Text>> {
+    pub async fn restore(
+        &self,
+        session: SessionId,
+        target: Target,
+        run: Option<RunId>,
+        commit: Option<String>,
+        expect: Option<u64>,
+    ) -> Result<Restored<S::Text>> {
         let command = Restore {
             scope: self.scope.clone(),
             session,
             target,
+            commit,
             expect,
+            run,
             stamp: self.stamp()?,
             retention: self.retention,
         };
-        let restored = self.storage.run(HEADS, |view| restore::plan(view, &command)).await?;
+        let access = if matches!(command.target, Target::Undo | Target::Redo) { HEADS } else { RESTORE };
+        let restored = self.storage.run(access, |view| restore::plan(view, &command)).await?;
         (self.listener)(Event::Created(Box::new(restored.restore_point.clone())));
         (self.listener)(Event::Created(Box::new(restored.checkpoint.clone())));
         (self.listener)(Event::Restored {
@@ -269,6 +250,9 @@ impl<S: Storage> Engine<S> {
             target: restored.target.clone(),
             restore_point: restored.restore_point.id.clone(),
         });
+        if let Some(run) = command.run {
+            (self.listener)(Event::Ended(command.session.clone(), run));
+        }
         self.changed(&command.session, "restore");
         self.recall.saw(&restored.checkpoint);
         Ok(restored)
@@ -284,7 +268,7 @@ impl<S: Storage> Engine<S> {
         id: CheckpointId,
         expect: Option<u64>,
     ) -> Result<Restored<S::Text>> {
-        self.restore(session, Target::Rollback { id, parts: Part::ALL.to_vec() }, expect).await
+        self.restore(session, Target::Rollback { id, parts: Part::ALL.to_vec() }, None, None, expect).await
     }
 
     /// Forks a session (P-15).
@@ -348,15 +332,23 @@ impl<S: Storage> Engine<S> {
     ///
     /// # Errors
     /// `UnknownSession`.
-    pub async fn recover(&self, session: SessionId, drop: bool) -> Result<Option<(CheckpointId, u64)>> {
+    pub async fn recover(&self, session: SessionId, drop: bool) -> Result<Option<Done>> {
         let command = Recover { scope: self.scope.clone(), session, drop, stamp: self.stamp()? };
-        let recovered = self.storage.run(HEADS, |view| recover::plan(view, &command)).await?;
+        let recovered = self.storage.run(WHOLE_STEP, |view| recover::plan(view, &command)).await?;
         let Some(recovered) = recovered else { return Ok(None) };
         if let Some(created) = recovered.created {
             (self.listener)(Event::Created(Box::new(created)));
         }
         self.changed(&command.session, "recover");
-        Ok(Some((recovered.interrupted, recovered.epoch)))
+        if let Some(run) = &recovered.run {
+            (self.listener)(Event::Ended(command.session, run.clone()));
+        }
+        Ok(Some(Done {
+            checkpoint: recovered.interrupted,
+            run: recovered.run,
+            from: recovered.from,
+            epoch: recovered.epoch,
+        }))
     }
 
     /// Imports a bundle: all of it, or nothing. Everything in it is checked before the transaction opens.

@@ -8,7 +8,7 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::session::Session;
 use crate::plan::bundle::{self, Bundle};
 use crate::plan::diff::{self, Diff, Place};
-use crate::plan::read::{self, List, Loaded, Page};
+use crate::plan::read::{self, Contents, List, Loaded, Page};
 use crate::plan::status::{self, Preview, Question, Status};
 use crate::plan::verify::{self, Report};
 use crate::store::{Access, Storage};
@@ -30,6 +30,14 @@ impl<S: Storage> Engine<S> {
             self.recall.saw(&newest.checkpoint);
         }
         Ok(loaded)
+    }
+
+    /// Reads a checkpoint's `ui` part alone.
+    ///
+    /// # Errors
+    /// `UnknownCheckpoint`, `RecordUnreadable`.
+    pub async fn ui(&self, session: &SessionId, checkpoint: &CheckpointId) -> Result<Contents<S::Text>> {
+        self.storage.run(LOAD, |view| read::ui(view, &self.scope, session, checkpoint)).await
     }
 
     /// Reads a state's message ids, in order.

@@ -7,6 +7,15 @@ use crate::error::{Branch, Error};
 
 /// An error as the loader expects it.
 pub fn to_js(error: &Error) -> JsValue {
+    plain(error).into()
+}
+
+/// A conflict at the beginning of a turn, with the turn that was begun in the branch.
+pub fn begun(error: &Error, turn: JsValue) -> JsValue {
+    plain(error).with("begun", turn).into()
+}
+
+fn plain(error: &Error) -> Plain {
     let branch = |branch: &Branch| {
         Plain::new().with("sessionId", branch.session.as_str()).with("checkpointId", branch.checkpoint.as_str())
     };
@@ -17,5 +26,4 @@ pub fn to_js(error: &Error) -> JsValue {
         .maybe("path", error.path.as_ref())
         .maybe("cause", error.cause.as_ref())
         .maybe("branch", error.branch.as_ref().map(branch))
-        .into()
 }

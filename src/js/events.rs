@@ -13,7 +13,7 @@ use super::storage::AnyStorage;
 use crate::browser::{ConnectionEvent, JsText, Record, Tabs, now};
 use crate::engine::Event;
 use crate::error::Result;
-use crate::ids::{CheckpointId, ScopeId};
+use crate::ids::{CheckpointId, RunId, ScopeId, SessionId};
 use crate::model::checkpoint::Checkpoint;
 use crate::store::{Level, Storage};
 
@@ -32,6 +32,10 @@ pub struct Announcer {
 
 fn event(kind: &str) -> Plain {
     Plain::new().with("type", kind)
+}
+
+fn run_event(kind: &str, session: &SessionId, run: &RunId) -> Plain {
+    event(kind).with("sessionId", session.as_str()).with("runId", run.as_str())
 }
 
 impl Announcer {
@@ -147,6 +151,13 @@ impl Announcer {
             Event::Changed { session, reason } => {
                 event("session.changed").with("sessionId", session.as_str()).with("reason", reason)
             }
+            Event::Began(session, run) => run_event("run.started", &session, &run),
+            Event::Ended(session, run) => run_event("run.ended", &session, &run),
+            Event::Streamed(session, run) => run_event("stream", &session, &run),
+            Event::Turned { session, turn, checkpoint } => event("turn.ended")
+                .with("sessionId", session.as_str())
+                .with("turnId", turn.as_str())
+                .with("checkpointId", output::id(&checkpoint)),
             Event::Deleted(session) => event("session.deleted").with("sessionId", session.as_str()),
             Event::Restored { session, checkpoint, target, restore_point } => event("restored")
                 .with("sessionId", session.as_str())
@@ -155,6 +166,11 @@ impl Announcer {
                 .with("restorePointId", output::id(&restore_point)),
         };
         self.tell_all(told);
+    }
+
+    /// Asks whoever writes a session, here or in another tab, to stop.
+    pub fn ask_abort(&self, session: &SessionId) {
+        self.tell_all(event("run.abort").with("sessionId", session.as_str()));
     }
 
     /// Tells what became of the connection. Other tabs have their own.

@@ -1,24 +1,31 @@
 //! An open store: the engine, and what surrounds it in a page.
 
 use std::cell::Cell;
+use std::future::Future;
 use std::rc::Rc;
 
 use js_sys::Function;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::spawn_local;
 
+use super::error;
 use super::events::Announcer;
 use super::input::{self, Input};
-use super::locks::Runs;
+use super::locks::Locks;
 use super::output;
+use super::reports;
 use super::storage::AnyStorage;
 use crate::browser::{self, JsText};
-use crate::engine::{Engine, Platform, Saved};
-use crate::error::Result;
-use crate::ids::{ScopeId, SessionId};
+use crate::engine::{Done, Engine, Platform, Saved};
+use crate::error::{Code, Result};
+use crate::ids::{RunId, ScopeId, SessionId};
 use crate::model::retention::Retention;
 use crate::plan::restore::Target;
+use crate::plan::turn::Begin;
 use crate::plan::write::{Change, Metadata};
+
+/// How long a run without a lock is waited for before it counts as dead.
+const GRACE_MS: u32 = 50;
 
 struct BrowserPlatform;
 
@@ -36,7 +43,10 @@ impl Platform for BrowserPlatform {
 pub(super) struct Inner {
     pub(super) engine: Engine<AnyStorage>,
     pub(super) announcer: Rc<Announcer>,
-    pub(super) runs: Runs,
+    /// Sessions whose newest checkpoint is provisional.
+    pub(super) writers: Locks,
+    /// Runs that answer a turn.
+    pub(super) runs: Locks,
     /// Whether housekeeping is under way.
     keeping: Cell<bool>,
 }
@@ -45,8 +55,11 @@ impl Inner {
     /// Opens a store.
     pub(super) async fn open(options: &Input<'_>) -> Result<Self> {
         let (name, scope) = (options.text("name")?, ScopeId::parse(&options.text("scope")?)?);
-        let retention =
-            Retention { max: options.count("maxCheckpoints")?, share: options.count("pruneShare").unwrap_or(0) };
+        let retention = Retention {
+            max: options.count("maxCheckpoints")?,
+            share: options.count("pruneShare").unwrap_or(0),
+            sessions_only: options.get("retention").as_string().as_deref() == Some("apploop"),
+        };
         let listener =
             options.get("listener").dyn_into::<Function>().map_err(|_| input::invalid("listener", "a function"))?;
         let announcer = Rc::new(Announcer::new(&name, &scope, listener));
@@ -77,14 +90,20 @@ impl Inner {
         let tells = announcer.clone();
         let tell = Box::new(move |event| tells.announce(event));
         let engine = Engine::open(storage, scope.clone(), retention, Box::new(BrowserPlatform), tell).await?;
-        let runs = Runs::new(&name, &scope, engine.storage().is_shared());
-        Ok(Inner { engine, announcer, runs, keeping: Cell::new(false) })
+        let shared = engine.storage().is_shared();
+        let (writers, runs) = (Locks::new("writer", &name, &scope, shared), Locks::new("run", &name, &scope, shared));
+        Ok(Inner { engine, announcer, writers, runs, keeping: Cell::new(false) })
+    }
+
+    /// Notes whether a session's newest checkpoint is provisional now, by this page.
+    fn note(&self, session: &SessionId, provisional: bool) {
+        if provisional { self.writers.hold(session.as_str()) } else { self.writers.free(session.as_str()) }
     }
 
     /// Answers a write at once; its housekeeping is done afterwards, in transactions of its own.
     fn saved(self: &Rc<Self>, saved: &Saved<JsText>) -> Result<JsValue> {
         let checkpoint = &saved.checkpoint;
-        self.runs.note(&checkpoint.session, checkpoint.provisional);
+        self.note(&checkpoint.session, checkpoint.provisional);
         let suspect = self.engine.storage().is_suspect();
         if (suspect || saved.upkeep != Default::default()) && !self.keeping.replace(true) {
             let (inner, session, due) = (self.clone(), checkpoint.session.clone(), saved.upkeep);
@@ -114,15 +133,169 @@ impl Inner {
         self.saved(&saved)
     }
 
+    /// Begins a turn, and answers. Its lock is asked for first: whoever finds the turn in the store finds it alive.
+    pub(super) async fn begin(
+        self: Rc<Self>,
+        session: SessionId,
+        mut begin: Begin<JsText>,
+        change: Change<JsText>,
+        metadata: Metadata<JsText>,
+        expect: Option<u64>,
+    ) -> std::result::Result<JsValue, JsValue> {
+        let run = begin.run.clone();
+        self.runs.hold(run.as_str());
+        let act = |begin: Begin<JsText>, expect| {
+            self.engine.begin(session.clone(), begin, change.clone(), metadata.clone(), expect)
+        };
+        let mut done = self.when_idle(&session, expect, |expect| act(begin.clone(), expect)).await;
+        if matches!(&done, Err(error) if error.code == Code::ActiveRun) && !self.answers(&session).await {
+            // Another tab is at work here: this turn goes beside it.
+            begin.aside = true;
+            done = act(begin, expect).await;
+        }
+        let begun = match done {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.runs.free(run.as_str());
+                return Err(error::to_js(&error));
+            }
+        };
+        let answer = self
+            .saved(&begun.saved)
+            .and_then(|written| output::begun(&begun.saved.checkpoint, &run, written))
+            .map_err(|error| error::to_js(&error))?;
+        match begun.conflict {
+            Some(conflict) => Err(error::begun(&conflict, answer)),
+            None => Ok(answer),
+        }
+    }
+
+    /// Whether it is this page that answers a turn in a session.
+    async fn answers(&self, session: &SessionId) -> bool {
+        let session = self.engine.session(session).await.ok().flatten();
+        session.and_then(|session| session.run).is_some_and(|run| self.runs.is_mine(run.id.as_str()))
+    }
+
+    /// Goes on with a turn or ends it, and answers.
+    pub(super) async fn step(
+        self: Rc<Self>,
+        session: SessionId,
+        run: RunId,
+        ends: bool,
+        change: Change<JsText>,
+        metadata: Metadata<JsText>,
+        expect: Option<u64>,
+    ) -> Result<JsValue> {
+        let saved = self.engine.step(session.clone(), run.clone(), ends, change, metadata, expect).await;
+        let is_over = match &saved {
+            Ok(_) => ends,
+            // The turn was taken away; what it had is in the branch.
+            Err(error) => error.code == Code::Conflict,
+        };
+        if is_over {
+            self.runs.free(run.as_str());
+        }
+        self.saved(&saved?)
+    }
+
+    /// Does something that must not happen while a turn is answered. A turn whose page died is recovered first: what had
+    /// arrived stays, and everybody is told.
+    pub(super) async fn when_idle<A, F: Future<Output = Result<A>>>(
+        &self,
+        session: &SessionId,
+        expect: Option<u64>,
+        act: impl Fn(Option<u64>) -> F,
+    ) -> Result<A> {
+        match act(expect).await {
+            Err(busy) if busy.code == Code::ActiveRun => match self.bury(session).await? {
+                Some((from, epoch)) => act(expect.map(|seen| if seen == from { epoch } else { seen })).await,
+                None => Err(busy),
+            },
+            done => done,
+        }
+    }
+
+    /// Recovers a session's turn if its page died; `None` when it is alive. The epochs before and after.
+    async fn bury(&self, session: &SessionId) -> Result<Option<(u64, u64)>> {
+        let Some(found) = self.engine.session(session).await? else { return Ok(Some((0, 0))) };
+        let Some(run) = &found.run else { return Ok(Some((found.epoch, found.epoch))) };
+        let is_alive = async || self.runs.live().await.contains(run.id.as_str());
+        if is_alive().await {
+            return Ok(None);
+        }
+        // The lock of a run that began this instant may be on its way.
+        browser::sleep(GRACE_MS).await;
+        if is_alive().await {
+            return Ok(None);
+        }
+        let done = self.engine.recover(session.clone(), false).await?;
+        Ok(Some(done.map_or((found.epoch, found.epoch), |done| (done.from, done.epoch))))
+    }
+
     /// Restores, and answers.
     pub(super) async fn restore(
         self: Rc<Self>,
         session: SessionId,
         target: Target,
+        run: Option<RunId>,
+        commit: Option<String>,
         expect: Option<u64>,
     ) -> Result<JsValue> {
-        let restored = self.engine.restore(session, target, expect).await?;
-        self.runs.note(&restored.checkpoint.session, false);
+        let act = |expect| self.engine.restore(session.clone(), target.clone(), run.clone(), commit.clone(), expect);
+        let restored = self.when_idle(&session, expect, act).await?;
+        self.note(&restored.checkpoint.session, false);
+        if let Some(run) = &run {
+            self.runs.free(run.as_str());
+        }
         output::restored(&restored, self.announcer.view(&restored.checkpoint)?)
     }
+
+    /// Starts a conversation, and answers.
+    pub(super) async fn new_session(self: Rc<Self>, asked: NewSession) -> Result<JsValue> {
+        let left = match &asked.from {
+            Some(from) => Some(from.clone()),
+            None => self.engine.active_session().await?,
+        };
+        let act = |_| {
+            let NewSession { id, title, from, commit, run } = asked.clone();
+            self.engine.new_session(id, title, from, commit, run)
+        };
+        let opened = match &left {
+            Some(left) => self.when_idle(left, None, act).await?,
+            None => act(None).await?,
+        };
+        if let Some(run) = &asked.run {
+            self.runs.free(run.as_str());
+        }
+        Ok(reports::opened(&asked.id, &opened))
+    }
+
+    /// Finalizes or drops what was interrupted: of a session, or of all.
+    pub(super) async fn recover(&self, drop: bool, only: Option<SessionId>) -> Result<Vec<(SessionId, Done)>> {
+        let (writers, runs) = (self.writers.live().await, self.runs.live().await);
+        let mut done = Vec::new();
+        for (session, .., run) in self.engine.status().await?.unfinished {
+            let is_alive = match &run {
+                Some(run) => runs.contains(run.id.as_str()),
+                None => writers.contains(session.as_str()),
+            };
+            if is_alive || only.as_ref().is_some_and(|only| *only != session) {
+                continue;
+            }
+            if let Some(recovered) = self.engine.recover(session.clone(), drop).await? {
+                done.push((session, recovered));
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// What a new conversation is asked for with.
+#[derive(Clone)]
+pub(super) struct NewSession {
+    pub(super) id: SessionId,
+    pub(super) title: Option<String>,
+    pub(super) from: Option<SessionId>,
+    pub(super) commit: Option<String>,
+    pub(super) run: Option<RunId>,
 }

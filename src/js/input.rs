@@ -4,9 +4,11 @@ use js_sys::{Array, JsString, Reflect, Uint8Array};
 use serde::de::DeserializeOwned;
 use wasm_bindgen::{JsCast, JsValue};
 
+use super::inner::NewSession;
 use crate::browser::{JsText, from_js, name};
+use crate::codec::row::Stream;
 use crate::error::{Code, Error, Result};
-use crate::ids::{CheckpointId, ScopeId, SessionId};
+use crate::ids::{CheckpointId, RunId, ScopeId, SessionId};
 use crate::model::body::{Binary, Body};
 use crate::model::checkpoint::{Kind, Source};
 use crate::model::part::Part;
@@ -16,6 +18,7 @@ use crate::plan::inspect;
 use crate::plan::log::Incoming;
 use crate::plan::parts::Named;
 use crate::plan::read::{Before, Filter, List};
+use crate::plan::turn::Begin;
 use crate::plan::write::Metadata;
 
 /// An argument that is not what it should be.
@@ -149,6 +152,7 @@ pub fn metadata(value: &JsValue) -> Result<Metadata<JsText>> {
         parent: input.text_or_none("parentCheckpointId").map(|id| CheckpointId::parse(&id)).transpose()?,
         forked_from: from_value(input.get("forkedFrom"), "forkedFrom")?,
         usage: from_value(input.get("usage"), "usage")?,
+        commit: input.text_or_none("commitHash"),
         provisional: input.flag("provisional"),
         allow_empty: input.flag("allowEmpty"),
         extra: pairs(&input.get("extra")),
@@ -204,10 +208,79 @@ pub fn list(scope: &ScopeId, session: &str, options: &JsValue) -> Result<List<Js
     };
     let writes = filter.get("writes");
     let filter = Filter {
-        words: ["kind", "source", "name"].into_iter().filter_map(word).collect(),
+        words: ["kind", "source", "name", "commitHash", "parentCheckpointId", "turnId"]
+            .into_iter()
+            .filter_map(word)
+            .collect(),
         extra: pairs(&filter.get("extra")),
         writes: (!writes.is_null_or_undefined()).then(|| strings(&writes)),
         forked_from: from_value(filter.get("forkedFrom"), "forkedFrom")?,
     };
     Ok(List { scope: scope.clone(), session: SessionId::parse(session)?, limit: input.count("limit")?, before, filter })
+}
+
+/// What a step of a turn says of it, beside what every writer says.
+pub struct Step {
+    /// The run, where it is one.
+    pub run: Option<RunId>,
+    /// Whether it ends the turn.
+    pub ends: bool,
+    /// How many messages of the live list stay.
+    pub keep: Option<u32>,
+    /// The whole `ui` part, where it changes.
+    pub ui: Option<Vec<Named<JsText>>>,
+}
+
+/// A run's id, where there is one.
+pub fn run(id: Option<&str>) -> Result<Option<RunId>> {
+    id.map(RunId::parse).transpose()
+}
+
+/// The step in what a writer says.
+pub fn step(about: &JsValue) -> Result<Step> {
+    let input = Input::new(about);
+    let (keep, ui) = (input.get("keep"), input.get("ui"));
+    Ok(Step {
+        run: run(input.text_or_none("runId").as_deref())?,
+        ends: input.flag("end"),
+        keep: keep.as_f64().map(|keep| whole(keep, "keep")).transpose()?,
+        ui: (!ui.is_null_or_undefined()).then(|| channels(&ui)).transpose()?,
+    })
+}
+
+/// How a turn begins.
+pub fn begin(options: &JsValue) -> Result<Begin<JsText>> {
+    let input = Input::new(options);
+    let prompt = input.get("prompt");
+    let prompt = if prompt.is_null_or_undefined() { None } else { bodies(&prompt)?.pop() };
+    let run = RunId::parse(&input.text("runId")?)?;
+    Ok(Begin { run, prompt, regenerate: input.text_or_none("regenerate"), aside: false })
+}
+
+/// An addition to a message that is still being written: its place, and what it is.
+pub fn stream(run: &str, row: &JsValue) -> Result<(u32, Stream<JsText>)> {
+    let input = Input::new(row);
+    let added = Stream {
+        run: RunId::parse(run)?,
+        id: text(input.get("id")),
+        role: text(input.get("role")),
+        of: 1,
+        head: input.count("head")?,
+        tail: input.count("tail")?,
+        text: text(input.get("text")).ok_or_else(|| invalid("text", "a string"))?,
+    };
+    Ok((input.count("n")?, added))
+}
+
+/// What a new conversation is asked for with.
+pub fn new_session(options: &JsValue) -> Result<NewSession> {
+    let input = Input::new(options);
+    let about = input.get("about");
+    Ok(NewSession {
+        id: SessionId::parse(&input.text("id")?)?,
+        title: input.text_or_none("title"),
+        from: input.text_or_none("from").map(|from| SessionId::parse(&from)).transpose()?,
+        commit: Input::new(&about).text_or_none("commitHash"),
+        run: run(input.text_or_none("runId").as_deref())?,
+    })
 }

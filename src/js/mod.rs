@@ -12,6 +12,7 @@ mod output;
 mod plain;
 mod reports;
 mod storage;
+mod turns;
 
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -27,7 +28,7 @@ use crate::error::Result;
 use crate::ids::{CheckpointId, SessionId, TaskId};
 use crate::plan::bundle;
 use crate::plan::restore::Target;
-use crate::plan::status::Question;
+use crate::plan::status::{Question, Unfinished};
 use crate::plan::write::Change;
 use inner::Inner;
 use input::Input;
@@ -103,12 +104,22 @@ impl JsEngine {
         expect: Option<f64>,
     ) -> Promise {
         let parsed = (|| {
-            let change =
-                Change::Append { messages: input::messages(messages)?, set: input::channels(channels)?, remove };
-            Ok((SessionId::parse(session)?, change, input::metadata(metadata)?, input::epoch(expect)))
+            let step = input::step(metadata)?;
+            let change = Change::Append {
+                keep: step.keep,
+                messages: input::messages(messages)?,
+                set: input::channels(channels)?,
+                remove,
+                ui: step.ui,
+            };
+            let session = SessionId::parse(session)?;
+            Ok((session, step.run, step.ends, change, input::metadata(metadata)?, input::epoch(expect)))
         })();
-        command(&self.0, parsed, |inner, (session, change, metadata, expect)| {
-            inner.write(session, change, metadata, expect)
+        command(&self.0, parsed, |inner, (session, run, ends, change, metadata, expect)| async move {
+            match run {
+                Some(run) => inner.step(session, run, ends, change, metadata, expect).await,
+                None => inner.write(session, change, metadata, expect).await,
+            }
         })
     }
 
@@ -143,28 +154,42 @@ impl JsEngine {
     }
 
     /// Rolls back to a checkpoint.
-    pub fn rollback(&self, session: &str, checkpoint: &str, parts: Vec<String>, expect: Option<f64>) -> Promise {
+    pub fn rollback(
+        &self,
+        session: &str,
+        checkpoint: &str,
+        parts: Vec<String>,
+        expect: Option<f64>,
+        run: Option<String>,
+    ) -> Promise {
         let parsed = (|| {
             let place = input::place(session, checkpoint)?;
             Ok((
                 place.session,
                 Target::Rollback { id: place.checkpoint, parts: input::parts(&parts)? },
+                input::run(run.as_deref())?,
                 input::epoch(expect),
             ))
         })();
-        command(&self.0, parsed, |inner, (session, target, expect)| inner.restore(session, target, expect))
+        command(&self.0, parsed, |inner, (session, target, run, expect)| {
+            inner.restore(session, target, run, None, expect)
+        })
     }
 
     /// Undoes the newest operation.
-    pub fn undo(&self, session: &str, expect: Option<f64>) -> Promise {
-        let parsed = SessionId::parse(session).map(|session| (session, input::epoch(expect)));
-        command(&self.0, parsed, |inner, (session, expect)| inner.restore(session, Target::Undo, expect))
+    pub fn undo(&self, session: &str, expect: Option<f64>, run: Option<String>) -> Promise {
+        let parsed = (|| Ok((SessionId::parse(session)?, input::run(run.as_deref())?, input::epoch(expect))))();
+        command(&self.0, parsed, |inner, (session, run, expect)| {
+            inner.restore(session, Target::Undo, run, None, expect)
+        })
     }
 
     /// Redoes the newest undone operation.
-    pub fn redo(&self, session: &str, expect: Option<f64>) -> Promise {
-        let parsed = SessionId::parse(session).map(|session| (session, input::epoch(expect)));
-        command(&self.0, parsed, |inner, (session, expect)| inner.restore(session, Target::Redo, expect))
+    pub fn redo(&self, session: &str, expect: Option<f64>, run: Option<String>) -> Promise {
+        let parsed = (|| Ok((SessionId::parse(session)?, input::run(run.as_deref())?, input::epoch(expect))))();
+        command(&self.0, parsed, |inner, (session, run, expect)| {
+            inner.restore(session, Target::Redo, run, None, expect)
+        })
     }
 
     /// Starts a session at a checkpoint.
@@ -267,7 +292,9 @@ impl JsEngine {
     /// One session's head; `undefined` when there is none.
     pub fn summary(&self, session: &str) -> Promise {
         command(&self.0, SessionId::parse(session), |inner, session| async move {
-            Ok(inner.engine.session(&session).await?.map_or(JsValue::UNDEFINED, |session| reports::session(&session)))
+            let found = inner.engine.session(&session).await?;
+            let active = inner.engine.active_session().await?;
+            Ok(found.map_or(JsValue::UNDEFINED, |found| reports::session(&found, active.as_ref() == Some(&session))))
         })
     }
 
@@ -285,7 +312,7 @@ impl JsEngine {
     pub fn delete_session(&self, session: &str) -> Promise {
         command(&self.0, SessionId::parse(session), |inner, session| async move {
             inner.engine.delete_session(&session).await?;
-            inner.runs.note(&session, false);
+            inner.writers.free(session.as_str());
             Ok(JsValue::UNDEFINED)
         })
     }
@@ -294,9 +321,15 @@ impl JsEngine {
     pub fn status(&self) -> Promise {
         command(&self.0, Ok(()), |inner, ()| async move {
             let mut status = inner.engine.status().await?;
-            let live = inner.runs.live().await;
-            status.provisional.retain(|(session, ..)| !live.contains(session));
-            Ok(reports::status(&status, &inner.engine, &inner.announcer, schema::version()))
+            let (writers, runs) = (inner.writers.live().await, inner.runs.live().await);
+            let is_alive = |(session, .., run): &Unfinished| match run {
+                Some(run) => runs.contains(run.id.as_str()),
+                None => writers.contains(session.as_str()),
+            };
+            let alive =
+                reports::runs(status.unfinished.iter().filter(|one| is_alive(one)), |run| inner.runs.is_mine(run));
+            status.unfinished.retain(|one| !is_alive(one));
+            Ok(reports::status(&status, alive, &inner.engine, &inner.announcer, schema::version()))
         })
     }
 
@@ -306,19 +339,10 @@ impl JsEngine {
     }
 
     /// Finalizes or drops interrupted sessions' newest checkpoints.
-    pub fn recover(&self, drop: bool) -> Promise {
-        command(&self.0, Ok(()), move |inner, ()| async move {
-            let live = inner.runs.live().await;
-            let mut done = Vec::new();
-            for (session, ..) in inner.engine.status().await?.provisional {
-                if live.contains(&session) {
-                    continue;
-                }
-                if let Some((checkpoint, epoch)) = inner.engine.recover(session.clone(), drop).await? {
-                    done.push((session, checkpoint, epoch));
-                }
-            }
-            Ok(reports::recovered(&done, drop))
+    pub fn recover(&self, drop: bool, session: Option<String>) -> Promise {
+        let only = session.map(|session| SessionId::parse(&session)).transpose();
+        command(&self.0, only, move |inner, only| async move {
+            Ok(reports::recovered(&inner.recover(drop, only).await?, drop))
         })
     }
 
@@ -352,7 +376,8 @@ impl JsEngine {
     /// Closes the store; transactions under way end first.
     pub fn close(&self) -> Promise {
         command(&self.0, Ok(()), |inner, ()| async move {
-            inner.runs.release_all();
+            inner.runs.free_all();
+            inner.writers.free_all();
             inner.announcer.close();
             inner.engine.storage().close().await;
             Ok(JsValue::UNDEFINED)

@@ -3,21 +3,25 @@
 use std::rc::Rc;
 
 use js_sys::{Array, Uint8Array};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 
 use super::input::PLACE;
 use super::plain::{Plain, list, number, or_null};
-use crate::browser::{JsText, to_js};
+use crate::browser::{JsText, Record, to_js};
+use crate::engine::Match;
 use crate::error::{Code, Error, Result};
-use crate::ids::CheckpointId;
-use crate::model::checkpoint::{Checkpoint, Origin};
+use crate::ids::{CheckpointId, RunId};
+use crate::model::checkpoint::{Checkpoint, Origin, Turn};
 use crate::model::hash::Hash;
 use crate::model::part::Part;
+use crate::model::session::Run;
 use crate::model::sorted::Map;
+use crate::plan::log::Incoming;
 use crate::plan::objects::Value;
 use crate::plan::pending::Pending;
-use crate::plan::read::{Loaded, Page};
+use crate::plan::read::{Contents, Loaded, Page};
 use crate::plan::restore::Restored;
+use crate::plan::versions::Version;
 
 pub(super) type Answer = Result<JsValue>;
 pub(super) type Binaries = Map<Hash, Rc<Vec<u8>>>;
@@ -93,9 +97,9 @@ fn header(cp: &Checkpoint<JsText>, durability: &Durability) -> Plain {
 pub fn checkpoint(cp: &Checkpoint<JsText>, durability: &Durability) -> Answer {
     Ok(header(cp, durability)
         .with("scopeId", cp.scope.as_str())
-        .with("turn", JsValue::NULL)
+        .with("turn", or_null(cp.turn.as_ref().map(turn)))
         .with("vector", serialize(&cp.vector)?)
-        .with("commitHash", JsValue::NULL)
+        .with("commitHash", or_null(cp.commit.as_deref()))
         .maybe("usage", cp.usage.as_ref().map(serialize).transpose()?)
         .into())
 }
@@ -103,6 +107,25 @@ pub fn checkpoint(cp: &Checkpoint<JsText>, durability: &Durability) -> Answer {
 /// A checkpoint that was just written.
 pub fn written(cp: &Checkpoint<JsText>, view: JsValue) -> Answer {
     Ok(Plain::new().with("checkpoint", view).with("epoch", number(cp.epoch)).into())
+}
+
+/// A turn.
+pub fn turn(turn: &Turn) -> Plain {
+    Plain::new().with("id", turn.id.as_str()).with("seq", turn.seq).with("version", turn.version.as_str())
+}
+
+/// A turn that was just begun.
+pub fn begun(cp: &Checkpoint<JsText>, run: &RunId, written: JsValue) -> Answer {
+    let begun: Record = written.unchecked_into();
+    begun.put("turn", &or_null(cp.turn.as_ref().map(turn)));
+    begun.put("runId", &run.as_str().into());
+    begun.put("messageCount", &cp.state.spans.count().into());
+    Ok(begun.into())
+}
+
+/// A prompt, and the turn it began.
+fn prompt(value: Value<JsText>, of: Option<&Turn>) -> Plain {
+    Plain::new().with("text", value.text).with("turnId", or_null(of.map(|turn| turn.id.as_str())))
 }
 
 /// What a restore did.
@@ -113,6 +136,9 @@ pub fn restored(restored: &Restored<JsText>, view: JsValue) -> Answer {
         .with("restorePointId", id(&restored.restore_point.id))
         .with("targetCheckpointId", or_null(restored.target.as_ref().map(id)))
         .with("parts", list(&restored.parts, |part: &Part| part.word().into()))
+        .with("removed", texts(restored.removed.iter().cloned()))
+        .with("commitHash", or_null(restored.checkpoint.commit.as_deref()))
+        .with("prompt", or_null(restored.prompt.clone().map(|(value, of)| prompt(value, of.as_ref()))))
         .into())
 }
 
@@ -134,10 +160,58 @@ fn pack(values: Vec<Value<JsText>>, binaries: &Binaries) -> Plain {
     Plain::new().with("binaries", or_null(lists)).with("texts", texts(values.into_iter().map(|value| value.text)))
 }
 
+fn keyed(named: Vec<(String, Value<JsText>)>, binaries: &Binaries) -> Plain {
+    let (keys, values): (Vec<String>, Vec<Value<JsText>>) = named.into_iter().unzip();
+    pack(values, binaries).with("keys", words(&keys))
+}
+
+/// The `ui` part of a checkpoint.
+pub fn ui(contents: Contents<JsText>) -> JsValue {
+    keyed(contents.ui, &contents.binaries).into()
+}
+
+/// A message that is still being written, or whose writer died.
+fn streaming((run, message): (Run, Option<Incoming<JsText>>)) -> Option<Plain> {
+    let message = message?;
+    Some(
+        Plain::new()
+            .with("text", message.body.text)
+            .with("runId", run.id.as_str())
+            .with("turnId", run.turn.id.as_str())
+            .with("since", number(run.since)),
+    )
+}
+
+/// The prompt a message came from.
+pub fn matched(found: Option<&Match>) -> JsValue {
+    Plain::new()
+        .with("matchedCheckpointId", or_null(found.map(|found| id(&found.checkpoint))))
+        .with("commitHash", or_null(found.and_then(|found| found.commit.as_deref())))
+        .into()
+}
+
+/// A message that is still being written, or `null`.
+pub fn growing(run: Option<(Run, Option<Incoming<JsText>>)>) -> JsValue {
+    or_null(run.and_then(streaming))
+}
+
+/// The versions of a turn.
+pub fn versions(versions: &[Version<JsText>]) -> JsValue {
+    list(versions, |version: &Version<JsText>| {
+        let cp = &version.checkpoint;
+        Plain::new()
+            .with("version", or_null(cp.turn.as_ref().map(|turn| turn.version.as_str())))
+            .with("checkpointId", id(&cp.id))
+            .with("createdAt", number(cp.at))
+            .with("messageCount", cp.state.spans.count())
+            .with("live", version.live)
+            .into()
+    })
+}
+
 /// A checkpoint with everything in it.
 pub fn loaded(loaded: Loaded<JsText>, durability: &Durability) -> Answer {
-    let Loaded { checkpoint: cp, epoch, contents, pending } = loaded;
-    let (keys, values): (Vec<String>, Vec<Value<JsText>>) = contents.channels.into_iter().unzip();
+    let Loaded { checkpoint: cp, epoch, contents, pending, prompt: asked, run } = loaded;
     let write = |write: Pending<JsText>| {
         let bytes = attached(&write.value.refs, &contents.binaries);
         Array::of4(&write.task.into(), &write.channel.into(), &write.value.text.into(), &bytes).into()
@@ -147,7 +221,10 @@ pub fn loaded(loaded: Loaded<JsText>, durability: &Durability) -> Answer {
         .with("epoch", or_null(epoch.map(number)))
         .with("listed", cp.state.listed)
         .with("messages", pack(contents.messages, &contents.binaries))
-        .with("channels", pack(values, &contents.binaries).with("keys", words(&keys)))
+        .with("channels", keyed(contents.channels, &contents.binaries))
+        .with("ui", keyed(contents.ui, &contents.binaries))
+        .with("prompt", or_null(asked.map(|value| prompt(value, cp.turn.as_ref()))))
+        .with("streaming", or_null(run.and_then(streaming)))
         .with("writes", list(pending, write))
         .into())
 }

@@ -7,14 +7,15 @@ use super::output::{Answer, Binaries, attached, id, origin, serialize};
 use super::plain::{Plain, count, list, number, or_null};
 use super::storage::AnyStorage;
 use crate::browser::JsText;
-use crate::engine::Engine;
-use crate::ids::{CheckpointId, SessionId};
+use crate::engine::{Done, Engine};
+use crate::ids::{CheckpointId, RunId, SessionId};
 use crate::model::checkpoint::Checkpoint;
-use crate::model::session::Session;
+use crate::model::session::{Run, Session};
 use crate::plan::bundle::{Bundle, Imported};
 use crate::plan::diff::{ChannelChange, Diff, MessageChange};
 use crate::plan::objects::Value;
-use crate::plan::status::{Preview, Status};
+use crate::plan::sessions::Opened;
+use crate::plan::status::{Preview, Status, Unfinished};
 use crate::plan::verify::{Fault, Report};
 
 fn side(value: Option<Value<JsText>>, binaries: &Binaries) -> Option<Plain> {
@@ -50,7 +51,7 @@ pub fn diff(diff: Diff<JsText>) -> JsValue {
 }
 
 /// A session's summary.
-pub fn session(session: &Session) -> JsValue {
+pub fn session(session: &Session, active: bool) -> JsValue {
     Plain::new()
         .with("id", session.id.as_str())
         .with("title", or_null(session.title.as_deref()))
@@ -62,12 +63,50 @@ pub fn session(session: &Session) -> JsValue {
         .with("forkedFrom", or_null(session.forked_from.as_ref().map(origin)))
         .with("conflictOf", or_null(session.conflict_of.as_ref().map(SessionId::as_str)))
         .with("provisional", session.head.as_ref().is_some_and(|head| head.provisional))
+        .with("number", or_null(Some(session.number).filter(|number| *number > 0)))
+        .with("boundaryId", or_null(session.boundary.as_ref().or(session.sealed.as_ref()).map(id)))
+        .with("sealed", session.number > 0 && session.boundary.is_none())
+        .with("boundaryCommitHash", or_null(session.commit.as_deref()))
+        .with("parentSessionId", or_null(session.parent.as_ref().map(SessionId::as_str)))
+        .with("remoteSessionId", or_null(session.remote.as_deref()))
+        .with("run", or_null(session.run.as_ref().map(run)))
+        .with("active", active && session.opened > 0)
         .into()
 }
 
 /// Summaries of sessions.
 pub fn sessions(sessions: &[Session]) -> JsValue {
-    list(sessions, session)
+    let newest = sessions.iter().map(|session| session.opened).max().unwrap_or_default();
+    list(sessions, |one| session(one, one.opened == newest))
+}
+
+fn run(run: &Run) -> Plain {
+    Plain::new().with("runId", run.id.as_str()).with("turnId", run.turn.id.as_str()).with("since", number(run.since))
+}
+
+/// The runs among what is unfinished.
+pub fn runs<'a>(unfinished: impl IntoIterator<Item = &'a Unfinished>, is_mine: impl Fn(&str) -> bool) -> JsValue {
+    let rows = unfinished.into_iter().filter_map(|(session, .., of)| Some((session, of.as_ref()?)));
+    list(rows, |(session, of)| run(of).with("sessionId", session.as_str()).with("mine", is_mine(of.id.as_str())).into())
+}
+
+/// What a switch of conversations left.
+pub fn left(previous: Option<&SessionId>) -> JsValue {
+    Plain::new().with("previous", or_null(previous.map(SessionId::as_str))).into()
+}
+
+/// What a new conversation did.
+pub fn opened(of: &SessionId, opened: &Opened<JsText>) -> JsValue {
+    let sealed =
+        |cp: &Checkpoint<JsText>| Plain::new().with("sessionId", cp.session.as_str()).with("checkpointId", id(&cp.id));
+    Plain::new()
+        .with("sessionId", of.as_str())
+        .with("number", opened.number)
+        .with("previous", or_null(opened.previous.as_ref().map(SessionId::as_str)))
+        .with("sealed", or_null(opened.sealed.as_ref().map(sealed)))
+        .with("pruned", count(opened.pruned))
+        .with("epoch", number(opened.epoch))
+        .into()
 }
 
 /// The operation log.
@@ -99,18 +138,25 @@ pub fn preview(preview: Preview<JsText>, operation: &str) -> JsValue {
 }
 
 /// What the store holds and how it stands.
-pub fn status(status: &Status, engine: &Engine<AnyStorage>, announcer: &Announcer, schema: u32) -> JsValue {
+pub fn status(
+    status: &Status,
+    runs: JsValue,
+    engine: &Engine<AnyStorage>,
+    announcer: &Announcer,
+    schema: u32,
+) -> JsValue {
     let counts = Plain::new()
         .with("sessions", count(status.sessions))
         .with("checkpoints", count(status.checkpoints))
         .with("messageRows", count(status.message_rows))
         .with("objects", count(status.object_rows))
         .with("pendingWrites", count(status.pending_writes));
-    let interrupted = |(session, checkpoint, since): &(SessionId, CheckpointId, u64)| {
+    let interrupted = |(session, checkpoint, since, run): &Unfinished| {
         Plain::new()
             .with("sessionId", session.as_str())
             .with("checkpointId", id(checkpoint))
             .with("since", number(*since))
+            .with("runId", or_null(run.as_ref().map(|run| run.id.as_str())))
             .into()
     };
     let storage = engine.storage();
@@ -120,7 +166,8 @@ pub fn status(status: &Status, engine: &Engine<AnyStorage>, announcer: &Announce
         .with("level", announcer.durability().level)
         .with("schemaVersion", schema)
         .with("counts", counts)
-        .with("interrupted", list(&status.provisional, interrupted))
+        .with("interrupted", list(&status.unfinished, interrupted))
+        .with("runs", runs)
         .with("dataLost", storage.data_lost().is_some())
         .with("connection", announcer.connection_state())
         .with("deviceId", engine.device().as_str())
@@ -147,14 +194,16 @@ pub fn report(report: &Report) -> JsValue {
 }
 
 /// What a recovery did.
-pub fn recovered(done: &[(SessionId, CheckpointId, u64)], dropped: bool) -> JsValue {
+pub fn recovered(done: &[(SessionId, Done)], dropped: bool) -> JsValue {
     let action = if dropped { "dropped" } else { "finalized" };
-    list(done, |(session, checkpoint, epoch)| {
+    list(done, |(session, done): &(SessionId, Done)| {
         Plain::new()
             .with("sessionId", session.as_str())
-            .with("checkpointId", id(checkpoint))
+            .with("checkpointId", id(&done.checkpoint))
             .with("action", action)
-            .with("epoch", number(*epoch))
+            .with("runId", or_null(done.run.as_ref().map(RunId::as_str)))
+            .with("from", number(done.from))
+            .with("epoch", number(done.epoch))
             .into()
     })
 }

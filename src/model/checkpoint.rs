@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use super::hash::Hash;
 use super::session::{State, Vector};
 use super::sorted::Map;
-use crate::ids::{CheckpointId, ScopeId, SessionId};
+use crate::ids::{CheckpointId, ScopeId, SessionId, TurnId};
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
@@ -107,6 +108,10 @@ words! {
         Redo = "redo",
         /// An interrupted checkpoint was finalized or dropped.
         Recover = "recover",
+        /// A turn was begun.
+        Begin = "begin",
+        /// A session was sealed by the next one.
+        Seal = "seal",
     }
 }
 
@@ -129,6 +134,17 @@ pub struct Usage {
     /// Since the checkpoint before.
     #[serde(default)]
     pub delta: Map<String, f64>,
+}
+
+/// The turn a checkpoint belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The turn: the same for every version of it.
+    pub id: TurnId,
+    /// Its slot, from 1.
+    pub seq: u32,
+    /// Which of its versions.
+    pub version: TurnId,
 }
 
 /// How an operation can be taken back. `before` and the links make undo and redo two linked lists inside the headers.
@@ -192,6 +208,21 @@ pub struct Checkpoint<T> {
     /// Tokens used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// The turn it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
+    /// The host's reference of its own files at this instant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The prompt of the turn that began here: a value among the objects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Hash>,
+    /// The history that a prompt follows, for the exact look-up of A-17; set where it may be found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookup: Option<Hash>,
+    /// Id of the message that opens its turn, where it is in here for the first time: leads from a message to its prompt.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub opens: Option<T>,
     /// Never pruned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
@@ -217,11 +248,17 @@ impl<T> Checkpoint<T> {
         match action {
             Action::Undo => (undo, Some(self.seq)),
             Action::Redo => (Some(self.seq), redo),
-            Action::RestorePoint => (undo, redo),
+            Action::RestorePoint | Action::Seal => (undo, redo),
+            // One that began on another state than was live can be taken back alone.
+            Action::Begin if self.operation.before.is_none() => (undo, None),
             Action::Fork => (None, None),
-            Action::Put | Action::Append | Action::Rollback | Action::Recover => (Some(self.seq), None),
+            Action::Put | Action::Append | Action::Rollback | Action::Recover | Action::Begin => (Some(self.seq), None),
         }
     }
+}
+
+fn none<T>() -> Option<T> {
+    None
 }
 
 // Serde calls this with a reference.
@@ -247,7 +284,9 @@ impl<T> Checkpoint<T> {
             }
             Action::Undo => format!("undid the operation before; back at {parent}; {now}"),
             Action::Redo => format!("did again what was undone; at {parent}; {now}"),
-            Action::Recover => format!("dropped an interrupted answer; back at {parent}; {now}"),
+            Action::Recover => format!("recovered an interrupted answer; on {parent}; {now}"),
+            Action::Begin => format!("began a turn; {now}"),
+            Action::Seal => format!("sealed the session; {now}"),
         }
     }
 }

@@ -12,11 +12,13 @@ pub enum Part {
     Messages,
     /// Channels of application state.
     State,
+    /// What surrounds the chat: targets, screenshots, the input.
+    Ui,
 }
 
 impl Part {
     /// Every part, in the order they are reported.
-    pub const ALL: &[Part] = &[Part::Messages, Part::State];
+    pub const ALL: &[Part] = &[Part::Messages, Part::State, Part::Ui];
 
     /// The word JavaScript uses.
     #[must_use]
@@ -24,6 +26,7 @@ impl Part {
         match self {
             Part::Messages => "messages",
             Part::State => "state",
+            Part::Ui => "ui",
         }
     }
 
@@ -41,17 +44,20 @@ pub struct Roots {
     /// Channels of application state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Hash>,
+    /// What surrounds the chat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ui: Option<Hash>,
 }
 
 impl Roots {
     /// Whether every part is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.state.is_none()
+        self.state.is_none() && self.ui.is_none()
     }
 
     /// Every root that is not empty: where collection starts.
     pub fn iter(&self) -> impl Iterator<Item = Hash> {
-        self.state.into_iter()
+        self.state.into_iter().chain(self.ui)
     }
 }

@@ -10,6 +10,8 @@ pub struct Retention {
     pub max: u32,
     /// When the ceiling is passed, remove this share of what exists, in percent, rounded up (M-08); 0 removes just the excess.
     pub share: u32,
+    /// A new conversation drops all of the one before it but its boundaries.
+    pub sessions_only: bool,
 }
 
 impl Retention {
@@ -30,6 +32,9 @@ impl Retention {
 pub fn protection<T>(session: &Session, checkpoint: &Checkpoint<T>) -> Option<&'static str> {
     if session.head.as_ref().is_some_and(|head| head.seq == checkpoint.seq) {
         return Some("it is the newest of its session");
+    }
+    if session.run.as_ref().is_some_and(|run| run.before == checkpoint.seq) {
+        return Some("undo of the turn that is being answered needs it");
     }
     if session.restore_point == Some(checkpoint.seq) {
         return Some("undo of the newest restore needs it");

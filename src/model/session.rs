@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::Origin;
+use super::checkpoint::{Origin, Turn};
 use super::hash::Hash;
 use super::part::Roots;
 use super::sorted::Map;
 use super::span::Spans;
-use crate::ids::{CheckpointId, DeviceId, LogId, ScopeId, SessionId};
+use crate::ids::{CheckpointId, DeviceId, LogId, RunId, ScopeId, SessionId};
 
 /// What a session holds at one instant. Small at any length of the chat.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -20,9 +20,34 @@ pub struct State {
     pub size: u64,
     /// Chained hash of the ordered ids of user and assistant messages.
     pub history: Hash,
+    /// Slot of its newest turn; 0 where no turn was begun.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turns: u32,
     /// Roots of the keyed parts.
     #[serde(default, skip_serializing_if = "Roots::is_empty")]
     pub roots: Roots,
+}
+
+// Serde calls this with a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// A turn that is being answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The run. Its writer holds a lock of this name for as long as its page lives.
+    pub id: RunId,
+    /// The turn it answers.
+    pub turn: Turn,
+    /// Epoch milliseconds.
+    pub since: u64,
+    /// Checkpoint with the state before the turn: what undo goes back to, however many steps the turn takes.
+    pub before: u32,
+    /// What `undo` would undo before the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<u32>,
 }
 
 /// How many operations each device has made: device id to counter.
@@ -96,6 +121,33 @@ pub struct Session {
     /// Checkpoints removed since the last collection that may have left unreachable records.
     #[serde(default)]
     pub debt: u32,
+    /// The turn that is being answered, or whose writer died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Run>,
+    /// How many prompts there were: what the next one is numbered after.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub prompts: u32,
+    /// `Session N`; 0 for a session that is no conversation of the scope's history.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub number: u32,
+    /// Id of its boundary while that is open: the live state is what it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<CheckpointId>,
+    /// Id of its newest boundary that is sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<CheckpointId>,
+    /// The host's reference of its own files, as it gave it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The conversation that was active before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<SessionId>,
+    /// Id of the agent's own session; `reserved:` and an id before the agent made one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+    /// The active conversation of a scope is the one with the greatest number here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub opened: u32,
 }
 
 /// The newest checkpoint of a session.
@@ -137,6 +189,15 @@ impl Session {
             forked_from: None,
             conflict_of: None,
             debt: 0,
+            run: None,
+            prompts: 0,
+            number: 0,
+            boundary: None,
+            sealed: None,
+            commit: None,
+            parent: None,
+            remote: None,
+            opened: 0,
         }
     }
 
@@ -148,6 +209,13 @@ impl Session {
     /// A checkpoint may be prunable again.
     pub fn unsettle(&mut self, seq: u32) {
         self.settled = self.settled.min(seq);
+    }
+
+    /// Ends its run, and gives it. What the turn's undo needed may be pruned again.
+    pub fn end_run(&mut self) -> Option<Run> {
+        let run = self.run.take()?;
+        self.unsettle(run.before);
+        Some(run)
     }
 
     /// Whether it holds no checkpoint and no content.

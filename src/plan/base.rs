@@ -6,6 +6,7 @@ use crate::model::body::Text;
 use crate::model::checkpoint::{Checkpoint, Origin};
 use crate::model::session::{Session, State};
 use crate::plan::head;
+use crate::plan::turn::{Step, active};
 use crate::plan::write::{Change, Write};
 use crate::store::{Planned, View};
 
@@ -29,6 +30,22 @@ enum Standing<T> {
 }
 
 fn standing<T: Text>(view: &View<T>, command: &Write<T>, session: &Session) -> Planned<Standing<T>> {
+    let Some(Step::Begin(begin)) = &command.step else { return order(view, command, session) };
+    let Some(run) = session.run.as_ref().filter(|run| run.id != begin.run) else {
+        return order(view, command, session);
+    };
+    if !begin.aside {
+        return Err(active(session, run).into());
+    }
+    // Who is up to date and has another writer beside him branches off what is live.
+    match (order(view, command, session)?, &session.head) {
+        (Standing::First, Some(head)) => Ok(Standing::Behind(head::at(view, session, head.seq)?)),
+        (Standing::First, None) => Ok(Standing::Behind(None)),
+        (behind, _) => Ok(behind),
+    }
+}
+
+fn order<T: Text>(view: &View<T>, command: &Write<T>, session: &Session) -> Planned<Standing<T>> {
     // Who saw that there was no session is first in one of which there is only a title.
     if command.expect == Some(0) && command.metadata.parent.is_none() && session.is_blank() {
         return Ok(Standing::First);

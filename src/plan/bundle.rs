@@ -122,7 +122,8 @@ struct Part<T> {
 }
 
 fn gather<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<Part<T>> {
-    let session = head::session(view, scope, id)?;
+    // A run belongs to the page that writes, and which one is active to the scope.
+    let session = Session { run: None, opened: 0, ..head::session(view, scope, id)? };
     let (headers, pending) = (Range::checkpoints(scope, id), Range::session_writes(scope, id));
     let all = |range: &Range| Request::Rows { range: range.clone(), limit: None };
     view.want([all(&headers), all(&pending), Request::Keys(pending.clone())])?;

@@ -26,6 +26,8 @@ pub struct Census<T> {
     pub pieces: Map<Hash, Vec<Object<T>>>,
     /// Pending writes.
     pub writes: Vec<(Key, Write<T>)>,
+    /// Keys of what was added to messages that grow.
+    pub streams: Vec<Key>,
     /// Keys of the references.
     pub references: Vec<Key>,
     /// Objects that are damaged, and how.
@@ -55,6 +57,7 @@ pub fn take<T: Text>(view: &View<T>, report: &mut Report) -> Planned<Census<T>> 
         runs: Map::new(),
         pieces: Map::new(),
         writes: Vec::new(),
+        streams: Vec::new(),
         references,
         damaged: Map::new(),
         roots: Vec::new(),
@@ -109,6 +112,10 @@ impl<T: Text> Census<T> {
             (Row::Write(write), Store::Writes) => {
                 self.writes.push((key.clone(), write.clone()));
                 self.roots.push(row.clone());
+                true
+            }
+            (Row::Stream(_), Store::Streams) => {
+                self.streams.push(key.clone());
                 true
             }
             _ => return self.unreadable(key, "it is not what this store holds".to_owned(), report),

@@ -78,6 +78,7 @@ pub fn mark<T: Text>(view: &View<T>, roots: &Roots<'_, T>) -> Planned<Reach> {
             Row::Checkpoint(checkpoint) => {
                 reach.messages.add(&checkpoint.state.spans);
                 trees.extend(checkpoint.state.roots.iter());
+                reach.values.extend(checkpoint.prompt);
             }
             Row::Write(write) if write.text.is_none() => {
                 reach.values.insert(write.hash);

@@ -9,6 +9,7 @@ use crate::model::retention::guard;
 use crate::model::session::{Head, Session, State};
 use crate::plan::head;
 use crate::plan::prune;
+use crate::plan::turn::check_idle;
 use crate::store::{Op, Plan, Planned, View};
 
 /// Plans the deletion of one checkpoint. Where it is the newest one, the one before it becomes the newest and its state
@@ -17,7 +18,7 @@ use crate::store::{Op, Plan, Planned, View};
 /// Answers the new epoch where the head moved.
 ///
 /// # Errors
-/// `Need`; `UnknownSession`, `UnknownCheckpoint`, `Protected`.
+/// `Need`; `UnknownSession`, `UnknownCheckpoint`, `Protected`, and `ActiveRun` where the newest one is being written on.
 pub fn checkpoint<T: Text>(
     view: &View<T>,
     scope: &ScopeId,
@@ -42,6 +43,7 @@ pub fn checkpoint<T: Text>(
     }
     let moved = session.head.as_ref().is_some_and(|head| head.seq == doomed.seq);
     if moved {
+        check_idle(&session, None)?;
         let before: Option<Checkpoint<T>> = head::newest(view, &session, doomed.seq)?;
         session.epoch += 1;
         session.debt = session.debt.saturating_add(1);
@@ -69,6 +71,7 @@ pub fn session<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Plan
         Op::Delete(Key::session(scope, id)),
         Op::DeleteRange(Range::checkpoints(scope, id)),
         Op::DeleteRange(Range::session_writes(scope, id)),
+        Op::DeleteRange(Range::streams(scope, id)),
     ];
     // The base it was forked from is free to go again.
     if let Some(from) = &session.forked_from
@@ -121,6 +124,17 @@ pub fn pin<T: Text>(
 /// Longest session title, in characters.
 pub const MAX_TITLE: usize = 500;
 
+/// Refuses a title that is too long.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn check_title(title: Option<&str>) -> Result<(), Error> {
+    if title.is_some_and(|title| title.chars().count() > MAX_TITLE) {
+        return Err(Error::new(Code::TooLarge, format!("a title may have at most {MAX_TITLE} characters")));
+    }
+    Ok(())
+}
+
 /// Plans a change of a session's title. A session that holds nothing yet is created by it.
 ///
 /// # Errors
@@ -132,9 +146,7 @@ pub fn title<T: Text>(
     title: Option<String>,
     stamp: &Stamp,
 ) -> Planned<Plan<T, ()>> {
-    if title.as_ref().is_some_and(|title| title.chars().count() > MAX_TITLE) {
-        return Err(Error::new(Code::TooLarge, format!("a title may have at most {MAX_TITLE} characters")).into());
-    }
+    check_title(title.as_deref())?;
     let found = head::find(view, scope, id)?;
     let mut session = found.unwrap_or_else(|| Session::new(scope.clone(), id.clone(), stamp.log(0), stamp.now));
     session.title = title;

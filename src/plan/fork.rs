@@ -54,6 +54,7 @@ pub fn plan<T: Text>(view: &View<T>, command: &Fork) -> Planned<Plan<T, Checkpoi
     header.source = Source::Fork;
     header.parent = Some(base.id.clone());
     header.forked_from = Some(origin);
+    header.turn.clone_from(&base.turn);
     let mut forked = head::advance(&mut session, base.state.clone(), header, stamp, &mut Vec::new());
 
     for (read, key) in pending.iter().zip(keys.iter()) {

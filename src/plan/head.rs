@@ -7,7 +7,8 @@ use crate::codec::row::Row;
 use crate::error::{Code, Error};
 use crate::ids::{CheckpointId, ScopeId, SessionId, Stamp};
 use crate::model::body::Text;
-use crate::model::checkpoint::{Action, Checkpoint, Kind, Operation, Origin, Source, Usage};
+use crate::model::checkpoint::{Action, Checkpoint, Kind, Operation, Origin, Source, Turn, Usage};
+use crate::model::hash::Hash;
 use crate::model::session::{Head, Session, State};
 use crate::store::{Op, Planned, Read, View};
 
@@ -166,8 +167,20 @@ pub struct Header<T> {
     pub name: Option<String>,
     /// Tokens used.
     pub usage: Option<Usage>,
+    /// The turn it belongs to.
+    pub turn: Option<Turn>,
+    /// The host's reference of its own files.
+    pub commit: Option<String>,
+    /// The prompt of the turn that begins with it.
+    pub prompt: Option<Hash>,
+    /// The history by which it can be found.
+    pub lookup: Option<Hash>,
+    /// The message in it that opens its turn.
+    pub opens: Option<T>,
     /// Whether its writer has not finished it.
     pub provisional: bool,
+    /// Whether it is immutable for ever.
+    pub sealed: bool,
     /// How it can be taken back.
     pub operation: Operation,
 }
@@ -186,7 +199,13 @@ impl<T> Header<T> {
             extra: Vec::new(),
             name: None,
             usage: None,
+            turn: None,
+            commit: None,
+            prompt: None,
+            lookup: None,
+            opens: None,
             provisional: false,
+            sealed: false,
             operation: Operation { action, before: None, undo: None, redo: None },
         }
     }
@@ -221,9 +240,14 @@ pub fn advance<T: Text>(
         state: session.state.clone(),
         operation: header.operation,
         usage: header.usage,
+        turn: header.turn,
+        commit: header.commit,
+        prompt: header.prompt,
+        lookup: header.lookup,
+        opens: header.opens,
         pinned: false,
         provisional: header.provisional,
-        sealed: false,
+        sealed: header.sealed,
         forks: 0,
         pending: 0,
     };

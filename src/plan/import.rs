@@ -177,6 +177,9 @@ impl Arrival<'_> {
                 log: self.stamp.log_of(id),
                 log_next: 0,
                 tail: Tail::default(),
+                run: None,
+                opened: 0,
+                parent: session.parent.as_ref().map(|of| self.names.get(of).unwrap_or(of).clone()),
                 ..session.clone()
             };
             head::put_session(&session, writes);
@@ -197,6 +200,8 @@ impl Arrival<'_> {
             reached.add(&state.spans);
             front.extend(state.roots.iter());
         }
+        let mine = bundle.checkpoints.iter().filter(|cp| self.names.contains_key(&cp.session));
+        front.extend(mine.filter_map(|cp| cp.prompt));
         front.extend(
             bundle
                 .writes

@@ -14,6 +14,8 @@ use crate::plan::census::{object_hash, refs, whole_text};
 use crate::plan::delete::MAX_TITLE;
 use crate::plan::log::{self, MAX_REFS, MAX_ROLE, Sum};
 use crate::plan::parts::MAX_NAME;
+use crate::plan::sessions::MAX_REMOTE;
+use crate::plan::write::check_commit;
 
 /// A bundle that cannot be used.
 pub fn bad(why: impl Into<String>) -> Error {
@@ -50,6 +52,7 @@ pub fn check<T: Text>(bundle: &Bundle<T>) -> Result<()> {
     let mut sum = Sum::default();
     for cp in &bundle.checkpoints {
         check_state(&cp.state, &objects, &runs, &mut sum)?;
+        ensure(cp.prompt.is_none_or(|prompt| objects.is_value(prompt)), || "a prompt is not in it".to_owned())?;
     }
     for session in &bundle.sessions {
         check_state(&session.state, &objects, &runs, &mut sum)?;
@@ -250,6 +253,9 @@ fn check_session<T: Text>(session: &Session, mine: &[&Checkpoint<T>]) -> std::re
     let bounded = session.next < PLACES
         && numbers.iter().all(|n| *n < NUMBERS)
         && session.title.as_ref().is_none_or(|title| title.chars().count() <= MAX_TITLE)
+        && session.remote.as_ref().is_none_or(|remote| remote.chars().count() <= MAX_REMOTE)
+        && session.number.max(session.prompts).max(session.state.turns) < PLACES
+        && check_commit(session.commit.as_deref()).is_ok()
         && vector(&session.vector)
         && bulk(&session.state, &session.vector) < MAX_TEXT
         && below(session.undo.max(session.redo).max(session.restore_point), session.next);
@@ -264,6 +270,7 @@ fn check_session<T: Text>(session: &Session, mine: &[&Checkpoint<T>]) -> std::re
         let bounded = cp.seq < session.next
             && cp.epoch <= session.epoch
             && cp.at < NUMBERS
+            && cp.state.turns.max(cp.turn.as_ref().map_or(0, |turn| turn.seq)) < PLACES
             && vector(&cp.vector)
             && header_bulk(cp) < MAX_TEXT
             && below(links.before.max(links.undo).max(links.redo), cp.seq);
@@ -292,9 +299,11 @@ fn bulk(state: &State, vector: &Vector) -> usize {
 /// The same of a header, its texts included.
 fn header_bulk<T: Text>(cp: &Checkpoint<T>) -> usize {
     let counters = cp.usage.iter().flat_map(|usage| usage.total.keys().chain(usage.delta.keys()));
-    let words = cp.writes.iter().chain(&cp.name).chain(counters).map(|word| weight(word) + 16).sum::<usize>();
+    let words =
+        cp.writes.iter().chain(&cp.name).chain(&cp.commit).chain(counters).map(|word| weight(word) + 16).sum::<usize>();
     let extra = cp.extra.iter().map(|(key, text)| weight(key) + weight(&text.utf8()) + 16).sum::<usize>();
-    bulk(&cp.state, &cp.vector) + words + extra
+    let opens = cp.opens.as_ref().map_or(0, |id| weight(&id.utf8()));
+    bulk(&cp.state, &cp.vector) + words + extra + opens
 }
 
 /// Refuses texts that hold half a character: what is hashed and stored must be what was said.
@@ -304,7 +313,7 @@ fn check_texts<T: Text>(bundle: &Bundle<T>) -> Result<()> {
         Content::Text(text) => Some(text),
         _ => None,
     });
-    let extra = bundle.checkpoints.iter().flat_map(|cp| cp.extra.iter().map(|(_, text)| text));
+    let extra = bundle.checkpoints.iter().flat_map(|cp| cp.extra.iter().map(|(_, text)| text).chain(&cp.opens));
     let writes = bundle.writes.iter().filter_map(|(.., write)| write.text.as_ref());
     let whole = runs.chain(objects).chain(extra).chain(writes).all(Text::is_well_formed);
     ensure(whole, || "a text in it is not well formed".to_owned())

@@ -141,6 +141,21 @@ pub fn forget<T>(session: &mut Session, removed: &Checkpoint<T>) {
     session.debt = session.debt.saturating_add(u32::from(reaches_more));
 }
 
+/// Removes every checkpoint of a session that is of a kind and not protected. `rows` are all it has.
+pub fn those<'a, T: Text>(
+    session: &mut Session,
+    rows: impl Iterator<Item = &'a Read<T>>,
+    of_kind: impl Fn(&Checkpoint<T>) -> bool,
+    writes: &mut Vec<Op<T>>,
+) -> Pruned {
+    let mut found = Candidates::of(rows.map(Read::row));
+    found.list.retain(of_kind);
+    // Those of other kinds are not looked at, so it is not known where the oldest begins.
+    found.whole = false;
+    let (start, count) = (session.oldest, found.list.len());
+    remove(session, &found, start, count, writes)
+}
+
 /// A request to keep only the newest checkpoints of a session (P-03).
 #[derive(Clone, Debug)]
 pub struct Prune {

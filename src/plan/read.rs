@@ -10,13 +10,14 @@ use crate::ids::{CheckpointId, ScopeId, SessionId};
 use crate::model::body::Text;
 use crate::model::checkpoint::{Checkpoint, Origin};
 use crate::model::hash::Hash;
-use crate::model::session::{Session, State};
+use crate::model::session::{Run, Session, State};
 use crate::model::sorted::Map;
 use crate::model::tree;
 use crate::plan::head;
-use crate::plan::log::{self, Entry};
+use crate::plan::log::{self, Entry, Incoming};
 use crate::plan::objects::{self, Value};
 use crate::plan::pending::{self, Pending};
+use crate::plan::stream;
 use crate::store::{Pause, Plan, Planned, Request, View, both};
 
 /// A state with everything in it.
@@ -26,6 +27,8 @@ pub struct Contents<T> {
     pub messages: Vec<Value<T>>,
     /// The channels, by name.
     pub channels: Vec<(String, Value<T>)>,
+    /// The `ui` part, by name.
+    pub ui: Vec<(String, Value<T>)>,
     /// The binaries that messages, channels and pending writes refer to.
     pub binaries: Map<Hash, Rc<Vec<u8>>>,
 }
@@ -41,6 +44,10 @@ pub struct Loaded<T> {
     pub contents: Contents<T>,
     /// Its pending writes.
     pub pending: Vec<Pending<T>>,
+    /// The prompt of the turn that began with it.
+    pub prompt: Option<Value<T>>,
+    /// The turn that is being answered, when the newest was asked for, and what was saved of the answer.
+    pub run: Option<(Run, Option<Incoming<T>>)>,
 }
 
 /// The value of an entry; a long one is read from the objects.
@@ -83,8 +90,8 @@ fn messages<T: Text>(view: &View<T>, state: &State) -> Planned<Vec<Value<T>>> {
     values(view, log::entries(view, &state.spans)?)
 }
 
-fn channels<T: Text>(view: &View<T>, state: &State) -> Planned<Vec<(String, Value<T>)>> {
-    let named = tree::entries(|hashes| objects::nodes(view, hashes), state.roots.state)?;
+fn named<T: Text>(view: &View<T>, root: Option<Hash>) -> Planned<Vec<(String, Value<T>)>> {
+    let named = tree::entries(|hashes| objects::nodes(view, hashes), root)?;
     objects::want_whole(view, named.iter().map(|(_, hash)| *hash))?;
     named.into_iter().map(|(name, hash)| Ok((name, objects::value(view, hash)?))).collect()
 }
@@ -102,7 +109,8 @@ pub struct Hint {
 impl Hint {
     fn want<T: Text>(&self, view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<()> {
         let newest = view.want([Request::Row(Key::checkpoint(scope, id, self.seq))]);
-        match both(newest, both(messages(view, &self.state), channels(view, &self.state))) {
+        let parts = both(named(view, self.state.roots.state), named(view, self.state.roots.ui));
+        match both(newest, both(messages(view, &self.state), parts)) {
             Err(Pause::Need(requests)) => Err(Pause::Need(requests)),
             // What is missing may have been collected; the head will say whether it matters.
             Ok(_) | Err(Pause::Fail(_)) => Ok(()),
@@ -121,6 +129,7 @@ pub fn load<T: Text>(
     checkpoint: Option<&CheckpointId>,
     hint: Option<&Hint>,
 ) -> Planned<Plan<T, Option<Loaded<T>>>> {
+    let mut run = None;
     let (found, state, epoch) = match checkpoint {
         Some(checkpoint) => {
             let (session, found) =
@@ -133,6 +142,7 @@ pub fn load<T: Text>(
             let (session, ()) =
                 both(head::find(view, scope, id), hint.map_or(Ok(()), |hint| hint.want(view, scope, id)))?;
             let newest = session.as_ref().and_then(|session| Some((session, session.head.as_ref()?)));
+            run = session.as_ref().and_then(|session| Some((session.clone(), session.run.clone()?)));
             let missing = |id: &CheckpointId| Error::unreadable(format!("checkpoint {id}"), "it is missing");
             match newest {
                 // The head says all that its checkpoint's content hangs on, so both are read together.
@@ -146,18 +156,42 @@ pub fn load<T: Text>(
         }
     };
     let Some(state) = state else { return Ok(Plan::read(None)) };
-    let (found, (messages, channels)) = both(found, both(messages(view, &state), channels(view, &state)))?;
+    let parts = both(named(view, state.roots.state), named(view, state.roots.ui));
+    let run = run.map(|(session, run)| stream::read(view, &session).map(|streamed| (run, streamed))).transpose();
+    let ((found, run), (messages, (channels, ui))) = both(both(found, run), both(messages(view, &state), parts))?;
     let Some(found) = found else { return Ok(Plan::read(None)) };
-    let pending = pending::read(view, &found)?;
-    let referring =
-        messages.iter().chain(channels.iter().map(|(_, value)| value)).chain(pending.iter().map(|write| &write.value));
+    let prompt = found.prompt.map(|prompt| objects::value(view, prompt)).transpose();
+    let (pending, prompt) = both(pending::read(view, &found), prompt)?;
+    let referring = messages
+        .iter()
+        .chain(channels.iter().chain(&ui).map(|(_, value)| value))
+        .chain(pending.iter().map(|write| &write.value))
+        .chain(&prompt);
     let binaries = binaries(view, referring)?;
     Ok(Plan::read(Some(Loaded {
         checkpoint: found,
         epoch,
-        contents: Contents { messages, channels, binaries },
+        contents: Contents { messages, channels, ui, binaries },
         pending,
+        prompt,
+        run,
     })))
+}
+
+/// Plans the reading of a checkpoint's `ui` part alone.
+///
+/// # Errors
+/// `Need`; `UnknownCheckpoint`, `RecordUnreadable`.
+pub fn ui<T: Text>(
+    view: &View<T>,
+    scope: &ScopeId,
+    session: &SessionId,
+    id: &CheckpointId,
+) -> Planned<Plan<T, Contents<T>>> {
+    let found: Checkpoint<T> = head::checkpoint(view, scope, session, id)?;
+    let ui = named(view, found.state.roots.ui)?;
+    let binaries = binaries(view, ui.iter().map(|(_, value)| value))?;
+    Ok(Plan::read(Contents { messages: Vec::new(), channels: Vec::new(), ui, binaries }))
 }
 
 /// Plans the reading of a state's message ids.
@@ -202,7 +236,7 @@ pub enum Before {
 /// What a listed checkpoint must equal. Empty matches everything.
 #[derive(Clone, Debug)]
 pub struct Filter<T> {
-    /// The words of its fields: `kind`, `source`, `name` (empty: it has none).
+    /// The words of its fields: `kind`, `source`, `name`, `commitHash`, `parentCheckpointId`, `turnId` (empty: it has none).
     pub words: Vec<(String, String)>,
     /// Further metadata: key and encoded value.
     pub extra: Vec<(String, T)>,
@@ -224,6 +258,9 @@ impl<T: Text> Filter<T> {
             "kind" => checkpoint.kind.word() == value,
             "source" => checkpoint.source.word() == value,
             "name" => checkpoint.name.as_deref().unwrap_or_default() == value.as_str(),
+            "commitHash" => checkpoint.commit.as_deref().unwrap_or_default() == value.as_str(),
+            "parentCheckpointId" => checkpoint.parent.as_ref().map_or("", CheckpointId::as_str) == value.as_str(),
+            "turnId" => checkpoint.turn.as_ref().map_or("", |turn| turn.id.as_str()) == value.as_str(),
             _ => false,
         };
         self.words.iter().all(word)

@@ -1,11 +1,15 @@
 //! Recovery of a session whose writer died in the middle of an answer: its newest checkpoint is provisional.
 
-use crate::ids::{CheckpointId, ScopeId, SessionId, Stamp};
+use crate::codec::key::Range;
+use crate::ids::{CheckpointId, RunId, ScopeId, SessionId, Stamp};
 use crate::model::body::Text;
 use crate::model::checkpoint::{Action, Checkpoint, Kind, Operation};
-use crate::model::session::State;
+use crate::model::session::{Run, Session, State};
+use crate::model::span::Spans;
 use crate::plan::head::{self, Header};
-use crate::store::{Plan, Planned, View};
+use crate::plan::stream;
+use crate::plan::{log, write};
+use crate::store::{Op, Plan, Planned, View};
 
 /// A recovery. Only ever by request: nothing is finalized silently.
 #[derive(Clone, Debug)]
@@ -14,8 +18,8 @@ pub struct Recover {
     pub scope: ScopeId,
     /// The session.
     pub session: SessionId,
-    /// Go back to the state before the interrupted turn. What had arrived stays as the checkpoint it is, and the step back
-    /// can be undone.
+    /// Let go of what had arrived of an answer: of a turn, the message that was being written; of an unfinished checkpoint, all of
+    /// it (it stays as the checkpoint it is, and the step back can be undone).
     pub drop: bool,
     /// When and by whom.
     pub stamp: Stamp,
@@ -24,8 +28,12 @@ pub struct Recover {
 /// What a recovery did.
 #[derive(Clone, Debug)]
 pub struct Recovered<T> {
-    /// The checkpoint that was interrupted.
+    /// The checkpoint that was interrupted; for a turn, the newest one it has now.
     pub interrupted: CheckpointId,
+    /// The run that was interrupted.
+    pub run: Option<RunId>,
+    /// The epoch before.
+    pub from: u64,
     /// The new epoch of the session.
     pub epoch: u64,
     /// The new newest checkpoint, where the session went back.
@@ -39,6 +47,10 @@ pub struct Recovered<T> {
 pub fn plan<T: Text>(view: &View<T>, command: &Recover) -> Planned<Plan<T, Option<Recovered<T>>>> {
     let Recover { scope, session, drop, stamp } = command;
     let mut session = head::session(view, scope, session)?;
+    if let Some(run) = session.run.clone() {
+        return turn(view, &mut session, run, *drop, stamp);
+    }
+    let from = session.epoch;
     let Some(newest) = session.head.clone().filter(|newest| newest.provisional) else { return Ok(Plan::read(None)) };
     let Some(mut interrupted) = head::at::<T>(view, &session, newest.seq)? else { return Ok(Plan::read(None)) };
     interrupted.provisional = false;
@@ -72,6 +84,66 @@ pub fn plan<T: Text>(view: &View<T>, command: &Recover) -> Planned<Plan<T, Optio
         session.epoch += 1;
     }
     head::put_session(&session, &mut writes);
-    let recovered = Recovered { interrupted: interrupted.id, epoch: session.epoch, created };
+    let recovered = Recovered { interrupted: interrupted.id, run: None, from, epoch: session.epoch, created };
+    Ok(Plan { writes, answer: Some(recovered) })
+}
+
+/// How many messages a turn may have before the one that was being written is taken for a new one.
+const RECENT: u32 = 64;
+
+/// Recovers a turn whose writer died: what had arrived of its answer becomes a message, or goes.
+fn turn<T: Text>(
+    view: &View<T>,
+    session: &mut Session,
+    run: Run,
+    drop: bool,
+    stamp: &Stamp,
+) -> Planned<Plan<T, Option<Recovered<T>>>> {
+    let from = session.epoch;
+    let mut writes = Vec::new();
+    let streamed = if drop { None } else { stream::read(view, session)? };
+    let mut state = session.state.clone();
+    if let Some(message) = streamed {
+        // One that was written before is the same message, further on: what follows it stays.
+        let recent = state.spans.count().saturating_sub(RECENT);
+        let written = log::entries(view, &state.spans.slice(recent, u32::MAX))?;
+        let same = written.iter().position(|entry| entry.id.is_some() && entry.id == message.id);
+        let mut after = Vec::new();
+        let mut following = Spans::default();
+        if let (Some(index), Ok(at)) = (same, u32::try_from(same.unwrap_or_default())) {
+            after = written.into_iter().skip(index + 1).collect();
+            following = state.spans.slice(recent + at + 1, u32::MAX);
+            state = write::cut(view, &state, recent + at, None)?;
+        }
+        let entry = log::admit(view, &message, &mut writes)?;
+        state.history = log::chain(state.history, entry.role.as_ref(), entry.id.as_ref());
+        state.size += u64::from(entry.size);
+        state.listed = true;
+        state.spans.push(log::append(view, session, vec![entry], &mut writes)?);
+        for entry in after {
+            state.history = log::chain(state.history, entry.role.as_ref(), entry.id.as_ref());
+            state.size += u64::from(entry.size);
+        }
+        state.spans.extend(&following);
+    }
+    state.turns = run.turn.seq;
+    session.end_run();
+    session.bump(&stamp.device);
+    let mut header = Header::own(stamp.checkpoint(0), Kind::TurnAfter, Action::Recover);
+    header.parent = session.head.as_ref().map(|head| head.id.clone());
+    header.turn = Some(run.turn);
+    header.extra.push(("interrupted".to_owned(), T::from_utf8("true")));
+    header.operation = Operation { action: Action::Recover, before: Some(run.before), undo: run.undo, redo: None };
+    let created = head::advance(session, state, header, stamp, &mut writes);
+    (session.undo, session.redo) = created.links();
+    writes.push(Op::DeleteRange(Range::streams(&session.scope, &session.id)));
+    head::put_session(session, &mut writes);
+    let recovered = Recovered {
+        interrupted: created.id.clone(),
+        run: Some(run.id),
+        from,
+        epoch: session.epoch,
+        created: Some(created),
+    };
     Ok(Plan { writes, answer: Some(recovered) })
 }

@@ -7,10 +7,14 @@ use crate::ids::{CheckpointId, ScopeId, SessionId};
 use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::retention::{guard, protection};
+use crate::model::session::Run;
 use crate::plan::diff::{self, Diff};
 use crate::plan::head;
 use crate::plan::restore::{self, Target};
 use crate::store::{Plan, Planned, Request, View};
+
+/// A session that somebody writes, or whose writer died: its newest checkpoint, since when, and the run.
+pub type Unfinished = (SessionId, CheckpointId, u64, Option<Run>);
 
 /// Counts of a scope (sessions, checkpoints, interrupted) and of the whole database (rows).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,8 +29,8 @@ pub struct Status {
     pub object_rows: usize,
     /// Pending writes, of every scope.
     pub pending_writes: usize,
-    /// Sessions whose newest checkpoint is provisional, with that checkpoint and the session's last change.
-    pub provisional: Vec<(SessionId, CheckpointId, u64)>,
+    /// Sessions whose newest checkpoint is provisional, or that have a run: with the newest checkpoint and since when.
+    pub unfinished: Vec<Unfinished>,
 }
 
 /// Plans the counting.
@@ -53,8 +57,9 @@ pub fn status<T: Text>(view: &View<T>, scope: &ScopeId) -> Planned<Plan<T, Statu
         let Ok(Row::Session(session)) = read.row().map(|row| &**row) else { continue };
         status.sessions += 1;
         status.checkpoints += session.checkpoints as usize;
-        if let Some(head) = session.head.as_ref().filter(|head| head.provisional) {
-            status.provisional.push((session.id.clone(), head.id.clone(), session.updated));
+        if let Some(head) = session.head.as_ref().filter(|head| head.provisional || session.run.is_some()) {
+            let since = session.run.as_ref().map_or(session.updated, |run| run.since);
+            status.unfinished.push((session.id.clone(), head.id.clone(), since, session.run.clone()));
         }
     }
     Ok(Plan::read(status))

@@ -216,6 +216,9 @@ fn check_states<T: Text>(census: &Census<T>, report: &mut Report) -> Coverage {
     for cp in &census.checkpoints {
         let key = Key::checkpoint(&cp.scope, &cp.session, cp.seq);
         check_state(census, &cp.state, &key, std::slice::from_ref(&cp.id), (&mut trees, &mut sum), report);
+        for (hash, damage) in cp.prompt.iter().flat_map(|prompt| value(census, *prompt)) {
+            report.add_object(hash, damage, std::slice::from_ref(&cp.id));
+        }
         live.add(&cp.state.spans);
     }
     for session in &census.sessions {
@@ -386,5 +389,15 @@ fn unreachable<T: Text>(view: &View<T>, census: &Census<T>, report: &mut Report)
     {
         report.add(Wrong::Unreachable, key, "no checkpoint reaches what refers here", []);
     }
+    for key in census.streams.iter().filter(|key| !grows(census, key)) {
+        report.add(Wrong::Unreachable, key, "the message it was added to is not being written any more", []);
+    }
     Ok(())
+}
+
+/// Whether the session of an addition to a growing message still has a run.
+fn grows<T: Text>(census: &Census<T>, key: &Key) -> bool {
+    let of =
+        |session: &&Session| key.text(0) == Some(session.scope.as_str()) && key.text(1) == Some(session.id.as_str());
+    census.sessions.iter().find(of).is_some_and(|session| session.run.is_some())
 }

@@ -15,10 +15,13 @@ use crate::plan::merge::merge;
 use crate::plan::objects;
 use crate::plan::parts::{self, Named};
 use crate::plan::prune;
+use crate::plan::turn::{self, Step};
 use crate::store::{Op, Plan, Planned, View};
 
 /// Longest checkpoint name, in characters.
 pub const MAX_LABEL: usize = 200;
+/// Longest reference of a host's own files, in characters.
+pub const MAX_COMMIT: usize = 500;
 /// Most bytes of what a writer says about a checkpoint.
 const MAX_METADATA: usize = 8 * 1024;
 /// Most spans of a list before its messages should be written again as one run: headers must stay small.
@@ -38,12 +41,16 @@ pub enum Change<T> {
     },
     /// New messages and channel changes on top of the live state.
     Append {
+        /// Only so many messages of the live list stay, where less than all.
+        keep: Option<u32>,
         /// The new messages.
         messages: Vec<Incoming<T>>,
         /// Channels to set.
         set: Vec<Named<T>>,
         /// Channels to remove.
         remove: Vec<String>,
+        /// The whole `ui` part, where it changes.
+        ui: Option<Vec<Named<T>>>,
     },
 }
 
@@ -52,9 +59,9 @@ impl<T: Text> Change<T> {
     pub fn is_plain(&self) -> bool {
         match self {
             Change::Whole { .. } => false,
-            Change::Append { messages, set, remove } => {
+            Change::Append { keep, messages, set, remove, ui } => {
                 let short = |new: &Incoming<T>| new.body.binaries.is_empty() && new.body.size() as usize <= MAX_INLINE;
-                set.is_empty() && remove.is_empty() && messages.iter().all(short)
+                keep.is_none() && ui.is_none() && set.is_empty() && remove.is_empty() && messages.iter().all(short)
             }
         }
     }
@@ -77,6 +84,8 @@ pub struct Metadata<T> {
     pub forked_from: Option<Origin>,
     /// Tokens used.
     pub usage: Option<Usage>,
+    /// The host's reference of its own files.
+    pub commit: Option<String>,
     /// Whether the writer has not finished it.
     pub provisional: bool,
     /// Whether a state without messages may replace one that has some.
@@ -97,6 +106,7 @@ impl<T> Metadata<T> {
             parent: None,
             forked_from: None,
             usage: None,
+            commit: None,
             provisional: false,
             allow_empty: false,
             extra: Vec::new(),
@@ -115,6 +125,8 @@ pub struct Write<T> {
     pub change: Change<T>,
     /// What the writer says about it.
     pub metadata: Metadata<T>,
+    /// What it is within a turn.
+    pub step: Option<Step<T>>,
     /// Epoch the writer has last seen; `None` when it has seen nothing of this session.
     pub expect: Option<u64>,
     /// When and by whom.
@@ -186,11 +198,24 @@ pub struct Upkeep {
 /// How many prunings may leave unreachable records before a collection is due.
 pub const COLLECT_AFTER: u32 = 256;
 
+/// Refuses a reference of the host's own files that is too long.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn check_commit(commit: Option<&str>) -> Result<(), Error> {
+    if commit.is_some_and(|commit| commit.chars().count() > MAX_COMMIT) {
+        let why = format!("a reference of the host's own files may have at most {MAX_COMMIT} characters");
+        return Err(Error::new(Code::TooLarge, why));
+    }
+    Ok(())
+}
+
 fn check<T: Text>(command: &Write<T>) -> Result<(), Error> {
     let metadata = &command.metadata;
     if metadata.name.as_ref().is_some_and(|name| name.chars().count() > MAX_LABEL) {
         return Err(Error::new(Code::TooLarge, format!("a checkpoint name may have at most {MAX_LABEL} characters")));
     }
+    check_commit(metadata.commit.as_deref())?;
     // Each entry takes room in the header beside its text.
     let entry = |text: &str| text.len() + 16;
     let usage = || metadata.usage.iter().flat_map(|usage| usage.total.keys().chain(usage.delta.keys()));
@@ -207,8 +232,9 @@ fn check<T: Text>(command: &Write<T>) -> Result<(), Error> {
     }
     match &command.change {
         Change::Whole { channels, .. } => channels.iter().try_for_each(|(name, _)| parts::check_name(name)),
-        Change::Append { set, remove, .. } => {
-            set.iter().map(|(name, _)| name).chain(remove).try_for_each(|name| parts::check_name(name))
+        Change::Append { set, remove, ui, .. } => {
+            let names = set.iter().chain(ui.iter().flatten()).map(|(name, _)| name);
+            names.chain(remove).try_for_each(|name| parts::check_name(name))
         }
     }
 }
@@ -248,6 +274,7 @@ fn next_state<T: Text>(
                 spans: merged.spans,
                 size: merged.size,
                 history: merged.history,
+                turns: state.turns,
                 roots: state.roots.clone(),
             };
             new.roots.state = root;
@@ -257,7 +284,11 @@ fn next_state<T: Text>(
             }
             Ok((new, Some(Learned { read, keep: merged.keep, rest: merged.rest, epoch: 0 })))
         }
-        Change::Append { messages, set, remove } => {
+        Change::Append { keep, messages, set, remove, ui } => {
+            let keep = keep.filter(|keep| *keep < state.spans.count());
+            if let Some(keep) = keep {
+                state = cut(view, &state, keep, current)?;
+            }
             let mut rest = Vec::new();
             let mut entries = Vec::with_capacity(messages.len());
             objects::want_binaries(view, messages.iter().map(|new| &new.body))?;
@@ -271,10 +302,33 @@ fn next_state<T: Text>(
             state.listed |= !messages.is_empty();
             state.spans.push(log::append(view, session, entries, writes)?);
             state.roots.state = parts::apply(view, state.roots.state, set, remove, writes)?;
-            let learned = current.map(|known| Learned { read: None, keep: known.messages.len(), rest, epoch: 0 });
+            if let Some(ui) = ui {
+                state.roots.ui = parts::replace(view, state.roots.ui, ui, writes)?;
+            }
+            let kept = |known: &Known<T>| keep.map_or(known.messages.len(), |keep| keep as usize);
+            let learned = current.map(|known| Learned { read: None, keep: kept(known), rest, epoch: 0 });
             Ok((state, learned))
         }
     }
+}
+
+/// The state with only the first `keep` of its messages.
+///
+/// # Errors
+/// `Need` unless they are known; `RecordUnreadable`.
+pub fn cut<T: Text>(view: &View<T>, state: &State, keep: u32, known: Option<&Known<T>>) -> Planned<State> {
+    let spans = state.spans.slice(0, keep);
+    let kept = known.and_then(|known| known.messages.get(..keep as usize));
+    let (size, history) = match kept {
+        Some(kept) => (
+            kept.iter().map(|(entry, _)| u64::from(entry.size)).sum(),
+            kept.last().map_or(Hash::default(), |(_, history)| *history),
+        ),
+        None => log::entries(view, &spans)?.iter().fold((0, Hash::default()), |(size, history), entry| {
+            (size + u64::from(entry.size), log::chain(history, entry.role.as_ref(), entry.id.as_ref()))
+        }),
+    };
+    Ok(State { spans, size, history, ..state.clone() })
 }
 
 /// Plans a write: bodies, header, head and retention, all in one transaction.
@@ -287,7 +341,8 @@ pub fn plan<T: Text>(view: &View<T>, command: &Write<T>, known: Option<&Known<T>
     let mut base = base(view, command)?;
     let debt = base.session.debt;
     let mut writes = Vec::new();
-    let (state, learned) = next_state(view, command, &mut base, known, &mut writes)?;
+    let turn = turn::enter(view, command, &mut base, &mut writes)?;
+    let (mut state, learned) = next_state(view, command, &mut base, known, &mut writes)?;
     let Base { mut session, parent, conflict_of, .. } = base;
     let Write { metadata, stamp, retention, change, .. } = command;
 
@@ -307,7 +362,13 @@ pub fn plan<T: Text>(view: &View<T>, command: &Write<T>, known: Option<&Known<T>
         extra: metadata.extra.clone(),
         name: metadata.name.clone(),
         usage: metadata.usage.clone(),
+        turn: None,
+        commit: metadata.commit.clone(),
+        prompt: None,
+        lookup: None,
+        opens: None,
         provisional: metadata.provisional,
+        sealed: false,
         operation: Operation {
             action,
             before: session.head.as_ref().map(|head| head.seq),
@@ -315,13 +376,19 @@ pub fn plan<T: Text>(view: &View<T>, command: &Write<T>, known: Option<&Known<T>
             redo: None,
         },
     };
-    replace_provisional(view, &mut session, &mut header, &mut writes)?;
+    let replaced = replace_provisional(view, &mut session, &mut header, &mut writes)?;
+    if let Some(turn) = turn {
+        turn.mark(command, replaced, &mut session, &mut state, &mut header, &mut writes);
+    }
     if let (Some(of), Some(from)) = (&conflict_of, &session.forked_from) {
         if let Some(mut found) = head::find_checkpoint(view, &command.scope, of, &from.checkpoint_id)? {
             found.forks += 1;
             head::put(&found, &mut writes);
         }
         header.forked_from = session.forked_from.clone();
+    }
+    if header.commit.is_some() {
+        session.commit.clone_from(&header.commit);
     }
     session.bump(&stamp.device);
     let checkpoint = head::advance(&mut session, state, header, stamp, &mut writes);
@@ -339,17 +406,18 @@ pub fn plan<T: Text>(view: &View<T>, command: &Write<T>, known: Option<&Known<T>
     Ok(Plan { writes, answer: Written { checkpoint, session, learned, conflict, upkeep } })
 }
 
-/// A provisional checkpoint is replaced by the next write: the stages of one streaming answer are not history.
+/// A provisional checkpoint is replaced by the next write: the stages of one streaming answer are not history. Whether
+/// there was one.
 fn replace_provisional<T: Text>(
     view: &View<T>,
     session: &mut Session,
     header: &mut Header<T>,
     writes: &mut Vec<Op<T>>,
-) -> Planned<()> {
-    let Some(head) = session.head.clone().filter(|head| head.provisional) else { return Ok(()) };
-    let Some(old) = head::at::<T>(view, session, head.seq)? else { return Ok(()) };
+) -> Planned<bool> {
+    let Some(head) = session.head.clone().filter(|head| head.provisional) else { return Ok(false) };
+    let Some(old) = head::at::<T>(view, session, head.seq)? else { return Ok(false) };
     if old.pinned || old.forks > 0 || old.pending > 0 {
-        return Ok(());
+        return Ok(false);
     }
     writes.push(Op::Delete(crate::codec::key::Key::checkpoint(&session.scope, &session.id, old.seq)));
     prune::forget(session, &old);
@@ -357,5 +425,5 @@ fn replace_provisional<T: Text>(
     header.parent = old.parent.clone();
     header.operation.before = old.operation.before;
     header.operation.undo = old.operation.undo;
-    Ok(())
+    Ok(true)
 }

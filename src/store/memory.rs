@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::{Access, Answer, Guess, Level, Op, Pause, Read, Request, Step, Storage, View};
-use crate::codec::key::{Key, Range};
+use crate::codec::key::{Common, Key, Range};
 use crate::codec::row::Row;
 use crate::error::{Code, Error, Result};
 use crate::model::body::Text;
@@ -58,7 +58,7 @@ impl<T: Text> MemoryStorage<T> {
         let store = match request {
             Request::Row(key) => key.store,
             Request::Rows { range, .. } | Request::Keys(range) => range.store,
-            Request::ById(_) => crate::codec::key::Store::Checkpoints,
+            Request::ById(_) | Request::Where(_) => crate::codec::key::Store::Checkpoints,
         };
         check(access, store)?;
         Ok(match request {
@@ -69,6 +69,16 @@ impl<T: Text> MemoryStorage<T> {
             }
             Request::Keys(range) => {
                 Answer::Keys(Rc::new(self.in_range(range).into_iter().map(|(key, _)| key).collect()))
+            }
+            Request::Where(those) => {
+                let rows = self.in_range(&Range::checkpoints(&those.scope, &those.session));
+                let rows = rows.into_iter().map(|(_, row)| row).filter(|row| match (&**row, &those.what) {
+                    (Row::Checkpoint(cp), Common::Lookup(history)) => cp.lookup == Some(*history),
+                    (Row::Checkpoint(cp), Common::Opens(id)) => cp.opens.as_ref().is_some_and(|of| *of.utf8() == **id),
+                    (Row::Checkpoint(cp), Common::Turn(turn)) => cp.turn.as_ref().is_some_and(|of| of.id == *turn),
+                    _ => false,
+                });
+                Answer::Rows(Rc::new(rows.map(Read::Row).collect()))
             }
             Request::ById(by_id) => {
                 let range = Range::checkpoints(&by_id.scope, &by_id.session);

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
-use crate::codec::key::{ById, Key, Range, Store};
+use crate::codec::key::{ById, Key, Range, Store, Where};
 use crate::codec::row::Row;
 use crate::error::{Code, Error, Result};
 use crate::model::body::Text;
@@ -33,6 +33,8 @@ pub enum Request {
     Keys(Range),
     /// A checkpoint by its id.
     ById(ById),
+    /// The checkpoints of a session that have something in common, in key order.
+    Where(Where),
 }
 
 /// A row as it was read.
@@ -62,7 +64,7 @@ impl<T> Read<T> {
 pub enum Answer<T> {
     /// To `Row` and `ById`.
     Row(Option<Read<T>>),
-    /// To `Rows`.
+    /// To `Rows` and `Where`.
     Rows(Rc<Vec<Read<T>>>),
     /// To `Keys`.
     Keys(Rc<Vec<Key>>),
@@ -178,6 +180,17 @@ impl<T: Text> View<T> {
     pub fn keys(&self, range: Range) -> Planned<Rc<Vec<Key>>> {
         match self.ask(Request::Keys(range.clone()))? {
             Answer::Keys(keys) => Ok(keys),
+            _ => Err(mismatch()),
+        }
+    }
+
+    /// The checkpoints of a session that have something in common, in key order.
+    ///
+    /// # Errors
+    /// `Need` until they are read.
+    pub fn having(&self, those: Where) -> Planned<Rc<Vec<Read<T>>>> {
+        match self.ask(Request::Where(those))? {
+            Answer::Rows(rows) => Ok(rows),
             _ => Err(mismatch()),
         }
     }

@@ -194,6 +194,65 @@ async function listing(store) {
   atMost("list newest 50 of 10,000 checkpoints / of 100", far / near, 1.25, ms([far, near]));
 }
 
+/** Chats by turns: the checkpoint before a prompt, the look-up of a message's prompt, and an answer that is saved as it grows. */
+async function chats(store, plain) {
+  const turn = async (session, bytes) => {
+    const begun = await session.begin({ raw: "what is asked" });
+    await begun.append([{ id: `asked-${(made += 1)}`, role: "user", content: text(bytes, made) }]);
+    await begun.end([{ id: `answer-${made}`, role: "assistant", content: text(bytes, made + 1) }]);
+    return `asked-${made}`;
+  };
+  const fill = async (id, turns) => {
+    const session = await store.session(id);
+    for (let i = 0; i < turns; i += 1) await turn(session, 20);
+    return session;
+  };
+  const submitted = await fill("submitted", 20);
+  let begun = null;
+  const [submit, bare] = await race(100, [
+    { prepare: () => begun?.end(), act: async () => (begun = await submitted.begin({ raw: text(1000, made) })) },
+    { prepare: () => [message(), message()], act: (pair) => plain.turn(pair) },
+  ]);
+  await begun.end();
+  atMost("checkpoint on submit / bare transaction", submit / bare, 1.5, ms([submit, bare]));
+
+  const [many, few] = [await fill("many turns", 3334), await fill("few turns", 34)];
+  const lookup = async (session) => {
+    const asked = await turn(session, 20);
+    return { act: () => session.versions(asked) };
+  };
+  const [far, near] = await race(60, [await lookup(many), await lookup(few)]);
+  atMost("exact-history look-up in 10,000 checkpoints / in 100", far / near, 1.5, ms([far, near]));
+
+  const grow = async (id, bytes) => {
+    const session = await store.session(id);
+    const writing = await session.begin({ raw: "x" });
+    let content = text(bytes, 7);
+    return {
+      writing,
+      prepare: () => {
+        content += "one more token ";
+        writing.stream({ id: "answer", role: "assistant", content });
+      },
+      act: () => writing.flush(),
+    };
+  };
+  const [long, short] = [await grow("long answer", 100_000), await grow("short answer", 1_000)];
+  const [big, small] = await race(60, [long, short]);
+  for (const { writing } of [long, short]) await writing.end();
+  atMost("save while an answer of 100 KB grows / of 1 KB", big / small, 1.5, ms([big, small]));
+}
+
+/** Turns one after the other, for whoever looks at what they cost the page. */
+globalThis.work = async (count) => {
+  globalThis.worked ??= await session(await open({ name: "bench" }), "worked", 1000);
+  for (let i = 0; i < count; i += 1) {
+    const turn = await worked.begin({ raw: "what is asked" });
+    await turn.append([message()]);
+    await turn.end([message()]);
+  }
+};
+
 async function growth() {
   await deleteDatabase("growth");
   const store = await open({ name: "growth" });
@@ -215,6 +274,7 @@ globalThis.bench = async () => {
   const sessions = await turns(store, plain, db);
   await states(store, plain, db);
   await operations(store, sessions);
+  await chats(store, plain);
   await listing(store);
   await growth();
   await store.close();

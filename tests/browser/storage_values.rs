@@ -4,9 +4,9 @@ use js_sys::{Array, JsString, Reflect, Uint8Array};
 use turnmark::browser::JsText;
 use turnmark::codec::key::{Key, Range, Store};
 use turnmark::codec::row::{Content, Messages, Object, Row, Write};
-use turnmark::ids::{CheckpointId, DeviceId, LogId, ScopeId, SessionId, TaskId};
+use turnmark::ids::{CheckpointId, DeviceId, LogId, ScopeId, SessionId, TaskId, TurnId};
 use turnmark::model::body::Text;
-use turnmark::model::checkpoint::{Action, Checkpoint, Kind, Operation, Source, Usage};
+use turnmark::model::checkpoint::{Action, Checkpoint, Kind, Operation, Source, Turn, Usage};
 use turnmark::model::session::{Session, State};
 use turnmark::model::tree::Node;
 use turnmark::store::{Access, Op, Plan, Storage};
@@ -23,6 +23,7 @@ fn scope() -> ScopeId {
 pub(crate) fn checkpoint(session: &str, seq: u32, id: &str) -> Op<JsText> {
     let session = SessionId::parse(session).unwrap();
     let device = DeviceId::parse("d1").unwrap();
+    let turn = |id: &str| TurnId::parse(id).unwrap();
     let checkpoint = Checkpoint {
         scope: scope(),
         session: session.clone(),
@@ -41,6 +42,11 @@ pub(crate) fn checkpoint(session: &str, seq: u32, id: &str) -> Op<JsText> {
         state: State { listed: true, size: 77, history: hash(3), ..State::default() },
         operation: Operation { action: Action::Append, before: None, undo: Some(1), redo: None },
         usage: Some(Usage { total: [("tokens".into(), 1.5)].into(), delta: Default::default() }),
+        turn: Some(Turn { id: turn("tn_1"), seq: 3, version: turn("tn_2") }),
+        commit: Some("c0ffee".into()),
+        prompt: Some(hash(5)),
+        lookup: Some(hash(6)),
+        opens: Some(JsText::from_utf8("message-1")),
         pinned: true,
         provisional: false,
         sealed: false,

@@ -258,7 +258,7 @@ contract! {
         let other = Kit::fresh().await;
         let there = other.tab().await;
         import(&there, &text, OnExisting::Error).await.unwrap();
-        assert_eq!(there.engine.status().await.unwrap().provisional.len(), 1);
+        assert_eq!(there.engine.status().await.unwrap().unfinished.len(), 1);
         there.engine.recover(sid("s"), true).await.unwrap().unwrap();
         assert_eq!(there.live("s").await, shot(&[user("a")], &[]));
         there.clean().await;

@@ -149,7 +149,7 @@ impl Kit {
 
     /// A tab with another retention.
     pub(crate) async fn tab_keeping(&self, max: u32, share: u32) -> Tab {
-        self.tab_of("scope", Retention { max, share }).await
+        self.tab_of("scope", Retention { max, share, sessions_only: false }).await
     }
 
     /// A tab of another scope.
@@ -249,7 +249,13 @@ pub(crate) fn unlisted(channels: &[(&str, &str)]) -> Change<T> {
 
 /// New messages.
 pub(crate) fn more(messages: &[Msg]) -> Change<T> {
-    Change::Append { messages: messages.iter().map(Msg::incoming).collect(), set: Vec::new(), remove: Vec::new() }
+    Change::Append {
+        keep: None,
+        messages: messages.iter().map(Msg::incoming).collect(),
+        set: Vec::new(),
+        remove: Vec::new(),
+        ui: None,
+    }
 }
 
 /// Metadata that says nothing but that a message was written.

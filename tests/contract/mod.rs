@@ -30,18 +30,24 @@ macro_rules! contract {
     )*};
 }
 
+pub(crate) mod chat;
 pub(crate) mod kit;
 pub(crate) mod rows;
 pub(crate) mod tab;
 
 mod bundles;
 mod comparing;
+mod conversations;
 mod damage;
 mod forking;
+mod lookup;
 mod pending;
 mod racing;
 mod reading;
 mod removing;
 mod restoring;
+mod running;
 mod saving;
 mod sizes;
+mod streaming;
+mod turns;

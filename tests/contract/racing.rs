@@ -72,7 +72,7 @@ contract! {
         b.load("s").await;
         b.append("s", &[user("by b")]).await.unwrap();
         b.append("s", &[user("more by b")]).await.unwrap();
-        let change = Change::Append { messages: vec![user("by a").incoming()], set: named(&[("y", "a")]), remove: vec!["x".to_owned()] };
+        let change = Change::Append { keep: None, messages: vec![user("by a").incoming()], set: named(&[("y", "a")]), remove: vec!["x".to_owned()], ui: None };
         let kept = branch(&failure(a.write("s", change, meta()).await));
         let mut expected = chat("m", 0..4);
         expected.push(user("by a"));

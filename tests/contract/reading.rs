@@ -195,7 +195,7 @@ contract! {
         tab.put_writes("b", "task", &[("x", "1"), ("y", "2")]).await.unwrap();
         let status = tab.engine.status().await.unwrap();
         assert_eq!((status.sessions, status.checkpoints, status.message_rows, status.object_rows, status.pending_writes), (2, 2, 2, 2, 2));
-        let [(session, _, since)] = status.provisional.as_slice() else { panic!("{status:?}") };
+        let [(session, _, since, None)] = status.unfinished.as_slice() else { panic!("{status:?}") };
         assert_eq!((session, *since), (&sid("b"), NOON));
     }
 }

@@ -131,7 +131,7 @@ contract! {
         let (_, shots) = history(&kit.tab().await, "s").await;
         let reloaded = async |target: Target| {
             let tab = kit.tab().await;
-            tab.engine.restore(sid("s"), target, None).await.unwrap();
+            tab.engine.restore(sid("s"), target, None, None, None).await.unwrap();
             tab.live("s").await
         };
         assert_eq!(reloaded(Target::Undo).await, shots[2]);
@@ -232,10 +232,10 @@ contract! {
         tab.write("s", whole(&partial, &[]), Metadata { provisional: true, ..meta() }).await.unwrap();
         let other = kit.tab().await;
         assert_eq!(other.live("s").await, shot(&partial, &[]));
-        assert_eq!(other.engine.status().await.unwrap().provisional.len(), 1);
-        let (recovered, _) = other.engine.recover(sid("s"), false).await.unwrap().unwrap();
+        assert_eq!(other.engine.status().await.unwrap().unfinished.len(), 1);
+        let recovered = other.engine.recover(sid("s"), false).await.unwrap().unwrap();
         let newest = other.all("s").await.remove(0);
-        assert_eq!((newest.id, newest.provisional), (recovered, false));
+        assert_eq!((newest.id, newest.provisional), (recovered.checkpoint, false));
         assert!(newest.extra.iter().any(|(key, _)| key == "interrupted"));
         assert_eq!(other.live("s").await, shot(&partial, &[]));
         assert_eq!(other.engine.recover(sid("s"), false).await.unwrap(), None);
@@ -283,7 +283,7 @@ contract! {
         for id in [&partial.id, &restored.restore_point.id] {
             assert_eq!(tab.at("s", id).await, shot(&[user("a"), assistant("half")], &[]));
         }
-        assert_eq!(tab.engine.status().await.unwrap().provisional, []);
+        assert_eq!(tab.engine.status().await.unwrap().unfinished, []);
         tab.clean().await;
     }
 

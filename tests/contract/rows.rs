@@ -25,7 +25,7 @@ pub(crate) fn weigh<A: Text>(row: &Row<A>) -> usize {
         Row::Reference(_) => 2,
         Row::Checkpoint(row) => {
             let extra: usize = row.extra.iter().map(|(key, value)| weight(key) + 8 + text(value)).sum();
-            json(serde_json::to_string(&bare(row))) + extra
+            json(serde_json::to_string(&bare(row))) + extra + maybe(&row.opens)
         }
         Row::Messages(row) => {
             let lists = row.ids.iter().chain(&row.roles).chain(&row.texts).map(maybe).sum::<usize>();
@@ -41,6 +41,7 @@ pub(crate) fn weigh<A: Text>(row: &Row<A>) -> usize {
             60 + row.refs.len() * 32 + content
         }
         Row::Write(row) => 100 + weight(&row.channel) + maybe(&row.text),
+        Row::Stream(row) => 100 + maybe(&row.id) + maybe(&row.role) + text(&row.text),
     }
 }
 
@@ -48,7 +49,22 @@ pub(crate) fn weigh<A: Text>(row: &Row<A>) -> usize {
 fn bare<A: Text>(cp: &Checkpoint<A>) -> Checkpoint<String> {
     let Checkpoint { scope, session, seq, id, parent, kind, source, writes, forked_from, name, at, epoch, .. } =
         cp.clone();
-    let Checkpoint { vector, state, operation, usage, pinned, provisional, sealed, forks, pending, .. } = cp.clone();
+    let Checkpoint {
+        vector,
+        state,
+        operation,
+        usage,
+        turn,
+        commit,
+        prompt,
+        lookup,
+        pinned,
+        provisional,
+        sealed,
+        forks,
+        pending,
+        ..
+    } = cp.clone();
     let extra = Vec::new();
     Checkpoint {
         scope,
@@ -68,6 +84,11 @@ fn bare<A: Text>(cp: &Checkpoint<A>) -> Checkpoint<String> {
         state,
         operation,
         usage,
+        turn,
+        commit,
+        prompt,
+        lookup,
+        opens: None,
         pinned,
         provisional,
         sealed,
@@ -104,7 +125,8 @@ impl Kit {
 
     /// Every row that belongs to a session: its head, headers and pending writes.
     pub(crate) async fn rows_of(&self, session: &SessionId) -> Rows {
-        let owned = |key: &Key| matches!(key.store, Store::Sessions | Store::Checkpoints | Store::Writes);
+        let owned =
+            |key: &Key| matches!(key.store, Store::Sessions | Store::Checkpoints | Store::Writes | Store::Streams);
         self.dump().await.into_iter().filter(|(key, _)| owned(key) && key.text(1) == Some(session.as_str())).collect()
     }
 

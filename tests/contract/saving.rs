@@ -98,9 +98,11 @@ contract! {
         let tab = kit.tab().await;
         tab.put("s", &[user("a")], &[("keep", "1"), ("set", "1"), ("drop", "1")]).await.unwrap();
         let change = Change::Append {
+            keep: None,
             messages: vec![assistant("b").incoming(), user("c").incoming()],
             set: named(&[("set", "2"), ("new", "1")]),
             remove: vec!["drop".to_owned(), "never was".to_owned()],
+            ui: None,
         };
         let saved = tab.write("s", change, meta()).await.unwrap();
         assert_eq!((saved.checkpoint.operation.action, saved.checkpoint.operation.before), (Action::Append, Some(0)));
@@ -213,7 +215,7 @@ contract! {
         }
         let name = "n".repeat(MAX_NAME + 1);
         assert_eq!(code(tab.put("s", &[], &[(&name, "1")]).await), Code::TooLarge);
-        let append = Change::Append { messages: Vec::new(), set: vec![(name.clone(), body("1", &[]))], remove: Vec::new() };
+        let append = Change::Append { keep: None, messages: Vec::new(), set: vec![(name.clone(), body("1", &[]))], remove: Vec::new(), ui: None };
         assert_eq!(code(tab.write("s", append, meta()).await), Code::TooLarge);
         assert_eq!(kit.dump().await, before);
         assert!(tab.heard().is_empty());
@@ -297,12 +299,12 @@ contract! {
             last = Some(saved);
         }
         assert_eq!(tab.all("s").await.len(), 2);
-        assert_eq!(tab.engine.status().await.unwrap().provisional.len(), 1);
+        assert_eq!(tab.engine.status().await.unwrap().unfinished.len(), 1);
         let whole = tab.write("s", stage("to be or not"), meta()).await.unwrap().checkpoint;
         assert_eq!((whole.provisional, whole.parent.as_ref(), whole.operation.before), (false, Some(&first.id), Some(0)));
         assert_eq!(tab.ids("s").await, [whole.id.to_string(), first.id.to_string()]);
         assert!(tab.engine.load(&sid("s"), Some(&last.unwrap().id)).await.unwrap().is_none());
-        assert_eq!(tab.engine.status().await.unwrap().provisional, []);
+        assert_eq!(tab.engine.status().await.unwrap().unfinished, []);
         tab.undo("s").await.unwrap();
         assert_eq!(tab.live("s").await, shot(&[user("a")], &[]));
         tab.clean().await;

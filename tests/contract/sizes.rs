@@ -57,7 +57,7 @@ contract! {
         ];
         let first = tab.put("s", &messages, &[]).await.unwrap();
         let channel = vec![("screenshots".to_owned(), body("[0]", std::slice::from_ref(&picture)))];
-        let change = Change::Append { messages: Vec::new(), set: channel, remove: Vec::new() };
+        let change = Change::Append { keep: None, messages: Vec::new(), set: channel, remove: Vec::new(), ui: None };
         tab.write("s", change, meta()).await.unwrap();
         let live = tab.live("s").await;
         assert_eq!(live.messages, shot(&messages, &[]).messages);
@@ -82,7 +82,7 @@ contract! {
         let many: Vec<Vec<u8>> = (0..3000_u32).map(|n| n.to_le_bytes().to_vec()).collect();
         let message = Msg { binaries: many.clone(), ..user("a") };
         let channels = vec![("x".to_owned(), body(&"v".repeat(50_000), &many))];
-        let change = Change::Append { messages: vec![message.incoming()], set: channels, remove: Vec::new() };
+        let change = Change::Append { keep: None, messages: vec![message.incoming()], set: channels, remove: Vec::new(), ui: None };
         tab.write("s", change, meta()).await.unwrap();
         let check = async || {
             let live = tab.live("s").await;
@@ -102,7 +102,7 @@ contract! {
         let channels: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), name.as_str())).collect();
         tab.put("s", &[user("a")], &channels).await.unwrap();
         tab.counted();
-        let change = Change::Append { messages: Vec::new(), set: named(&[("entity/05000", "changed")]), remove: Vec::new() };
+        let change = Change::Append { keep: None, messages: Vec::new(), set: named(&[("entity/05000", "changed")]), remove: Vec::new(), ui: None };
         tab.write("s", change, meta()).await.unwrap();
         let counts = tab.counted();
         // The value, a leaf and two branches (or two of either, where a boundary moved), the header and the head.

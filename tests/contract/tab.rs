@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use turnmark::engine::{Engine, Event, Saved};
 use turnmark::error::{Code, Error, Result};
-use turnmark::ids::{CheckpointId, TaskId};
+use turnmark::ids::{CheckpointId, RunId, TaskId};
 use turnmark::model::body::Text;
 use turnmark::model::checkpoint::Checkpoint;
 use turnmark::model::hash::Hash;
@@ -51,7 +51,7 @@ impl Tab {
         self.events.take()
     }
 
-    fn saw(&self, session: &str, epoch: u64) {
+    pub(crate) fn saw(&self, session: &str, epoch: u64) {
         self.seen.borrow_mut().insert(session.to_owned(), epoch);
     }
 
@@ -106,7 +106,12 @@ impl Tab {
     }
 
     pub(crate) async fn restore(&self, session: &str, target: Target) -> Result<Restored<T>> {
-        let restored = self.engine.restore(sid(session), target, self.expects(session)).await?;
+        self.restore_by(session, target, None).await
+    }
+
+    /// Restores, as the owner of a run where there is one.
+    pub(crate) async fn restore_by(&self, session: &str, target: Target, run: Option<RunId>) -> Result<Restored<T>> {
+        let restored = self.engine.restore(sid(session), target, run, None, self.expects(session)).await?;
         self.saw(session, restored.checkpoint.epoch);
         Ok(restored)
     }

@@ -7,6 +7,7 @@ use turnmark::plan::bundle::OnExisting;
 use turnmark::plan::restore::Target;
 
 use crate::backend;
+use crate::contract::chat::{again, asking, showing};
 use crate::contract::kit::{Kit, assistant, chat, sid, text, user};
 use crate::random::cases;
 
@@ -35,6 +36,12 @@ async fn bundle() -> Value {
         ..crate::contract::kit::meta()
     };
     tab.write("f", crate::contract::kit::more(&[]), extra).await.unwrap();
+    // A conversation with turns, of which one was answered twice, and a boundary.
+    let commit = turnmark::plan::write::Metadata { commit: Some("c1".to_owned()), ..crate::contract::kit::meta() };
+    tab.begin_as("t", asking("r", "prompt"), showing(&[], &[("targets", "[1]")]), commit).await.unwrap();
+    tab.end("t", "r", &[user("u1"), assistant("a1")]).await.unwrap();
+    tab.answer_again("t", "u1", "b1").await;
+    tab.engine.new_session(sid("n"), None, Some(sid("t")), None, None).await.unwrap();
     serde_json::from_str(&backend::text(&tab.engine.export(None).await.unwrap())).unwrap()
 }
 
@@ -182,10 +189,27 @@ async fn survive(bundle: &Value, on: OnExisting) -> Option<Code> {
                     tab.pending(name, Some(&checkpoint.id)).await;
                 }
                 for target in [Target::Undo, Target::Undo, Target::Redo] {
-                    drop(tab.engine.restore(session.clone(), target, None).await);
+                    drop(tab.engine.restore(session.clone(), target, None, None, None).await);
                 }
                 tab.engine.operations(&session, 99).await.unwrap();
                 tab.engine.recover(session.clone(), true).await.unwrap();
+                tab.load(name).await;
+                let message = tab.now(name).await.into_iter().next().unwrap_or_default();
+                drop(tab.engine.versions(&session, &message).await);
+                drop(
+                    tab.begin_as(
+                        name,
+                        again("again", &message),
+                        crate::contract::kit::more(&[]),
+                        crate::contract::kit::meta(),
+                    )
+                    .await,
+                );
+                drop(tab.end(name, "again", &[assistant("more")]).await);
+                drop(tab.to(name, &message).await);
+                tab.ask(name, "asked here", "answered here").await;
+                assert_eq!(tab.versions(name, "asked here").await.len(), 1);
+                tab.to(name, "asked here").await.unwrap();
             }
         }
     }
@@ -268,5 +292,38 @@ fn a_bundle_cannot_hold_a_tree_that_is_larger_than_the_bundle() {
         bomb.checkpoints[0].state.roots.state = Some(below);
         let code = tab.engine.import(&bomb, OnExisting::Rename).await.err().map(|error| error.code);
         assert_eq!(code, Some(Code::BadBundle));
+    });
+}
+
+/// Turns are counted on from where a bundle says they are.
+#[test]
+fn a_bundle_with_more_turns_than_can_be_is_refused_or_can_be_gone_on_with() {
+    pollster::block_on(async {
+        let whole = bundle().await;
+        for spoilt in [1, 2, 3] {
+            let mut bad = whole.clone();
+            let mut set = |list: &str, path: &str| {
+                for row in bad[list].as_array_mut().unwrap() {
+                    if let Some(turns) = row.pointer_mut(path) {
+                        *turns = json!(u32::MAX);
+                    }
+                }
+            };
+            if spoilt & 1 > 0 {
+                set("sessions", "/state/turns");
+                set("checkpoints", "/state/turns");
+            }
+            if spoilt & 2 > 0 {
+                set("checkpoints", "/turn/seq");
+            }
+            let code = survive(&bad, OnExisting::Error).await;
+            assert!(code.is_none_or(|code| code == Code::BadBundle), "{code:?}");
+            let tab = Kit::fresh().await.tab().await;
+            if tab.engine.import(&backend::bundle(&bad.to_string()).unwrap(), OnExisting::Error).await.is_ok() {
+                tab.load("t").await;
+                tab.answer_again("t", "u1", "c1").await;
+                tab.ask("t", "u2", "a2").await;
+            }
+        }
     });
 }

@@ -12,6 +12,7 @@ mod golden;
 mod histories;
 mod hostile;
 mod ids;
+mod prompts;
 mod random;
 mod retention;
 mod schema;

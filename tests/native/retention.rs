@@ -6,7 +6,7 @@ use turnmark::model::retention::Retention;
 use crate::random::cases;
 
 fn excess(max: u32, share: u32, count: u32) -> u32 {
-    Retention { max, share }.excess(count)
+    Retention { max, share, sessions_only: false }.excess(count)
 }
 
 /// M-08, R13

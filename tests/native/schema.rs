@@ -24,6 +24,38 @@ fn a_database_gets_exactly_the_steps_it_lacks() {
     assert!(missing(u32::MAX).is_empty());
 }
 
+/// What a released step makes may never be made otherwise.
+#[test]
+fn every_step_is_what_it_was_when_it_was_released() {
+    let shown = |step: &&[Change]| -> Vec<String> {
+        let say = |change: &Change| match change {
+            Change::CreateStore(store) => store.name().to_owned(),
+            Change::CreateIndex { store, name, fields, unique } => {
+                format!("{}.{name} over {}{}", store.name(), fields.join("+"), if *unique { ", unique" } else { "" })
+            }
+        };
+        step.iter().map(say).collect()
+    };
+    let first = [
+        "meta",
+        "sessions",
+        "messages",
+        "references",
+        "checkpoints",
+        "checkpoints.id over scope+session+id, unique",
+        "objects",
+        "writes",
+    ];
+    let second = [
+        "streams",
+        "checkpoints.lookup over scope+session+lookup",
+        "checkpoints.turn over scope+session+turn.id",
+        "checkpoints.opens over scope+session+opens",
+    ];
+    assert_eq!(STEPS.iter().map(shown).collect::<Vec<_>>(), [first.to_vec(), second.to_vec()]);
+    assert_eq!(version(), 200);
+}
+
 #[test]
 fn only_a_newer_hundred_is_too_new() {
     assert!(!is_too_new(0) && !is_too_new(version()) && !is_too_new(version() + 99));

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import vm from "node:vm";
 import fc from "fast-check";
+import { bytesToDataUrl, dataUrlToBytes } from "../../pkg-template/data-url.js";
 import { encode, MAX_BINARY, MAX_DEPTH, MAX_TEXT } from "../../pkg-template/encode.js";
 import { decode, decodeMany } from "../../pkg-template/decode.js";
+import { Pack } from "../../pkg-template/pack.js";
 
 const roundTrip = (value) => {
   const { text, binaries } = encode(value);
@@ -262,6 +264,135 @@ test("one bad text among many is named, and only that one", () => {
   assert.throws(() => decodeMany(texts, null, (i) => `message ${i}`), (error) => error.code === "RecordUnreadable" && error.message.includes("message 3"));
   assert.deepStrictEqual(decodeMany(texts.toSpliced(3, 1), null), [1, undefined, { a: 2 }, 4n]);
   assert.throws(() => decodeMany(["1,2", "3"], null), { code: "RecordUnreadable" });
+});
+
+/** A data URL of so many bytes. */
+const dataUrl = (length, header = "data:image/png;base64,") => header + Buffer.from(new Uint8Array(length).map((_, i) => i * 7 + (i >> 8))).toString("base64");
+const withDataUrls = (value) => encode(value, "value", { dataUrls: true });
+
+/** A platform that has base64 of its own, strict as it is specified there, and one that has not. */
+const strictBase64 = {
+  fromBase64(text, { lastChunkHandling }) {
+    assert.equal(lastChunkHandling, "strict");
+    const dense = text.replace(/[\t\n\f\r ]/g, "");
+    const bytes = Buffer.from(dense, "base64");
+    if (bytes.toString("base64") !== dense) throw new SyntaxError("not strict base64");
+    return new Uint8Array(bytes);
+  },
+  toBase64() {
+    return Buffer.from(this).toString("base64");
+  },
+};
+
+function onPlatform(t, isNative) {
+  const before = [Object.getOwnPropertyDescriptor(Uint8Array, "fromBase64"), Object.getOwnPropertyDescriptor(Uint8Array.prototype, "toBase64")];
+  const set = (target, name, property) => (property ? Object.defineProperty(target, name, property) : delete target[name]);
+  const method = (value) => isNative && { value, configurable: true, writable: true };
+  set(Uint8Array, "fromBase64", method(strictBase64.fromBase64));
+  set(Uint8Array.prototype, "toBase64", method(strictBase64.toBase64));
+  t.after(() => {
+    set(Uint8Array, "fromBase64", before[0]);
+    set(Uint8Array.prototype, "toBase64", before[1]);
+  });
+}
+
+for (const isNative of [false, true]) {
+  const where = isNative ? "with base64 of the platform's own" : "without base64 of the platform's own";
+
+  test(`data URLs are kept as bytes wherever they stand, and come back as the very same strings (${where})`, (t) => {
+    onPlatform(t, isNative);
+    const [a, b, c] = [dataUrl(192), dataUrl(193, "data:text/plain;charset=utf-8;base64,"), dataUrl(300_001, "data:;base64,")];
+    const value = { list: [a, { deep: [b] }], map: new Map([["k", c]]), plain: "x" };
+    const { text, binaries } = withDataUrls(value);
+    assert.deepEqual(binaries.map((bytes) => bytes.length), [192, 193, 300_001]);
+    assert.ok(text.length < 250, text);
+    assert.deepStrictEqual(decode(text, binaries), value);
+    assert.equal(withDataUrls(a).text, '~["D",0,"data:image/png;base64,"]');
+    for (const length of [194, 195, 196, 1000]) assert.equal(decode(...Object.values(withDataUrls(dataUrl(length)))), dataUrl(length));
+  });
+
+  test(`a data URL that its bytes would not give back exactly stays a string (${where})`, (t) => {
+    onPlatform(t, isNative);
+    const good = dataUrl(193);
+    const payload = good.slice(good.indexOf(",") + 1);
+    assert.match(payload, /[^=]==$/);
+    const strings = [
+      good.slice(0, -1), good.slice(0, -2), `${good}=`, `${good}====`, // padding
+      good.replace(/.==$/, "B=="), dataUrl(194).replace(/.=$/, "B="), // left-over bits
+      good.replace(/^(.{40})./, "$1\n"), good.replace(/^(.{40}).{4}/, "$1    "), `${good.slice(0, -4)}    ${good.slice(-4)}`, // white space
+      good.replace(/^(.{40})./, "$1-"), good.replace(/^(.{40})./, "$1\u0141"), good.replace(/^(.{40})./, "$1="), good.replace(/.==$/, "==="), // no digits
+      `data:image/png,${payload}`, `data:image/png;base64;x=1,${payload}`, `data:a,b;base64,${payload}`, `data:image/png;BASE64,${payload}`,
+      `Data:image/png;base64,${payload}`, ` ${good}`, `blob:${payload}`, payload, `data:${payload}`,
+      dataUrl(189), dataUrl(0), "data:,", "data:", // too short
+    ];
+    for (const text of strings) {
+      const encoded = withDataUrls({ text });
+      assert.equal(encoded.binaries, null, text.slice(0, 60));
+      assert.deepStrictEqual(decode(encoded.text, null), { text });
+      assert.equal(dataUrlToBytes(text), null);
+    }
+  });
+
+  test(`any bytes are the bytes of their data URL (${where})`, (t) => {
+    onPlatform(t, isNative);
+    fc.assert(fc.property(fc.uint8Array({ minLength: 192, maxLength: 400 }), (bytes) => {
+      const url = `data:a/b;base64,${Buffer.from(bytes).toString("base64")}`;
+      assert.deepStrictEqual(dataUrlToBytes(url), { header: "data:a/b;base64,", bytes });
+      assert.equal(bytesToDataUrl("data:a/b;base64,", bytes), url);
+    }));
+  });
+}
+
+test("a data URL longer than a text may be is kept as bytes; one of more bytes than a binary may have is refused", () => {
+  const large = dataUrl(14 * 1024 * 1024);
+  assert.ok(large.length > MAX_TEXT);
+  const { text, binaries } = withDataUrls([large]);
+  assert.ok(decode(text, binaries)[0] === large);
+  refused([large], "value[0]", "TooLarge");
+  const url = dataUrl(MAX_BINARY + 1);
+  assert.throws(() => withDataUrls({ url }), { code: "TooLarge", path: "value.url" });
+  assert.equal(dataUrlToBytes(url, MAX_BINARY), null);
+  assert.equal(dataUrlToBytes(dataUrl(300), 299), null);
+  assert.equal(dataUrlToBytes(dataUrl(300), 300).bytes.length, 300);
+});
+
+test("data URLs are left alone where nobody asked, and as keys", () => {
+  const url = dataUrl(500);
+  for (const value of [url, [url], { a: { url } }]) assert.deepEqual(encode(value), { text: JSON.stringify(value), binaries: null, blobs: null });
+  assert.equal(encode(new Set([url])).text, `~["s","${url}"]`);
+  const keyed = withDataUrls({ [url]: 1 });
+  assert.deepEqual(keyed, { text: JSON.stringify({ [url]: 1 }), binaries: null, blobs: null });
+  assert.equal(withDataUrls({ a: ["x".repeat(1000)] }).text, encode({ a: ["x".repeat(1000)] }).text);
+  const both = withDataUrls({ [url]: url });
+  assert.equal(both.binaries.length, 1);
+  assert.deepStrictEqual(decode(both.text, both.binaries), { [url]: url });
+});
+
+test("any storable value with data URLs in it comes back equal", () => {
+  const url = fc.integer({ min: 180, max: 260 }).map((length) => dataUrl(length));
+  const value = fc.array(fc.oneof(url, anything, fc.dictionary(keys, url, { noNullPrototype: true })), { maxLength: 4 });
+  fc.assert(fc.property(value, (list) => {
+    const { text, binaries } = withDataUrls(list);
+    assert.deepStrictEqual(decode(text, binaries), list);
+  }));
+});
+
+test("a damaged data URL is RecordUnreadable", () => {
+  const bytes = [new Uint8Array(300)];
+  const bad = ['~["D"]', '~["D",0]', '~["D",0,5]', '~["D",0,"javascript:"]', '~["D",0,"data:a,;base64,"]', '~["D",1,"data:;base64,"]', '~["D","0","data:;base64,"]'];
+  for (const text of bad) assert.throws(() => decode(text, bytes), { code: "RecordUnreadable" }, text);
+  assert.match(decode('~["D",0,"data:;base64,"]', bytes), /^data:;base64,A{400}$/);
+});
+
+test("a pack takes data URLs apart when it is told to", () => {
+  const texts = (pack, ...rest) => {
+    pack.add(dataUrl(192), "value", ...rest);
+    return pack.raw().texts;
+  };
+  const tagged = '~["D",0,"data:image/png;base64,"]';
+  assert.deepEqual(texts(new Pack({ dataUrls: true })), [tagged]);
+  assert.deepEqual(texts(new Pack(), { dataUrls: true }), [tagged]);
+  assert.deepEqual(texts(new Pack()), [JSON.stringify(dataUrl(192))]);
 });
 
 test("a thousand messages of a kilobyte are encoded in little more than JSON.stringify takes", () => {

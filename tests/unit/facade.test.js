@@ -204,7 +204,7 @@ test("a restore gives the restored state and both ids, and a failure to read it 
   assert.deepEqual(restored.state, { messages: [message("a")] });
   assert.equal(restored.targetCheckpointId, first.id);
   assert.equal(restored.files, "not-restored");
-  assert.deepEqual(restored.parts, ["messages", "state"]);
+  assert.deepEqual(restored.parts, ["messages", "state", "ui"]);
   assert.deepEqual(restored.checkpoint.metadata.writes, ["rollback"]);
   glue.opened[0].fail.set("load", raw("RecordUnreadable", "torn"));
   await assert.rejects(session.rollback(second.id), (error) => error.code === "RecordUnreadable" && /was committed; undo\(\)/.test(error.message));

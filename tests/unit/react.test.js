@@ -14,7 +14,7 @@ register(
     next(specifier, /^react(-dom)?(\\/|$)/.test(specifier) ? { ...context, parentURL: ${JSON.stringify(import.meta.url)} } : context);`)}`,
 );
 const { open, TurnmarkError } = await import(new URL("index.js", PKG));
-const { TurnmarkProvider, useCheckpoints, useHarnessDevTools, useMessages, useSession, useSessions, useTurnmark } = await import(new URL("react.js", PKG));
+const { TurnmarkProvider, useChatHistory, useCheckpoints, useHarnessDevTools, useMessages, useSession, useSessions, useTurnmark } = await import(new URL("react.js", PKG));
 
 const GLOBAL = "__HARNESS_DEVTOOLS__";
 /** Longer than a store outlives its last provider. */
@@ -533,6 +533,69 @@ describe("in a browser", () => {
     const view = mount({ store }, () => useSession(undefined));
     await eventually(() => assert.deepEqual([view.last().loading, view.last().messages.length, view.last().error], [false, 0, null]));
     await assert.rejects(view.last().append([user("m1")]), { code: "InvalidArgument" });
+  });
+
+  describe("useChatHistory, whose other tests are in react-chat.test.js", () => {
+    test("turns, versions, edits and sessions go through the real engine, and what is shown is what is stored", async () => {
+      const { store } = await opened();
+      let reads = 0;
+      const counted = withReads(store, (_, get) => ((reads += 1), get()));
+      const view = mount({ store: counted }, useChatHistory, { strict: true });
+      const shows = (expected) => eventually(() => assert.deepEqual([ids(view.last().messages), view.last().status], [expected, "ready"]));
+      const stored = async () => (await (await store.session(view.last().sessionId)).messages());
+      await shows("");
+      const ask = async (question, reply, begin = () => view.last().begin({ raw: question })) => {
+        const turn = await begin();
+        await turn.append([user(question)]);
+        turn.stream({ ...user(reply), role: "assistant" });
+        await turn.flush();
+        turn.stream({ ...user(reply), role: "assistant", parts: [] });
+        return turn.end();
+      };
+      await ask("q1", "a1");
+      await shows("q1 a1");
+      const before = reads;
+      await ask("q2", "a2");
+      await shows("q1 a1 q2 a2");
+      assert.equal(reads, before, "a turn of this page is not read back");
+      assert.deepEqual(view.last().messages, await stored());
+      await eventually(() => assert.equal(view.last().canUndo, true));
+
+      await ask("q2", "a3", () => view.last().regenerate("q2", { raw: "q2" }));
+      await shows("q1 a1 q2 a3");
+      const versions = await view.last().versions("q2");
+      assert.deepEqual(versions.map(({ live }) => live), [false, true]);
+      await view.last().show(versions[0]);
+      await shows("q1 a1 q2 a2");
+      assert.deepEqual(view.last().messages, await stored());
+
+      const edited = await view.last().edit("q2");
+      assert.deepEqual([edited.rawPrompt, edited.removedMessageIds], ["q2", ["q2", "a2"]]);
+      await shows("q1 a1");
+      await view.last().undo();
+      await shows("q1 a1 q2 a2");
+      await eventually(() => assert.equal(view.last().canRedo, true));
+      await view.last().redo();
+      await shows("q1 a1");
+
+      const first = view.last().sessionId;
+      const { sessionId } = await view.last().newSession();
+      await shows("");
+      assert.equal(view.last().sessionId, sessionId);
+      const left = await view.last().begin();
+      left.stream({ ...user("half"), role: "assistant" });
+      await left.flush();
+      await view.last().open(first);
+      await shows("q1 a1");
+      await left.end();
+      await view.last().open(sessionId);
+      await shows("half");
+      await view.last().setTitle(sessionId, "Two");
+      await eventually(() => assert.deepEqual(view.last().sessions.entries.map(({ name }) => name), ["Two", "Session 1"]));
+      await view.last().deleteSession(sessionId);
+      await eventually(() => assert.equal(view.last().sessions.total, 1));
+      assert.equal(view.last().error, null);
+    });
   });
 
   describe("useHarnessDevTools", () => {

@@ -4,6 +4,7 @@
 mod model;
 mod ops;
 mod rules;
+mod turns;
 mod world;
 mod writing;
 
@@ -47,6 +48,10 @@ impl World {
                     line.live.shot()
                 );
                 assert_eq!(live.checkpoint.provisional, line.head().unwrap().provisional);
+                let saved =
+                    line.run.as_ref().map(|run| (run.id.clone(), run.saved.as_ref().map(|(text, _)| text.clone())));
+                let run = live.run.map(|(run, message)| (run.id.to_string(), message.map(|message| message.body.text)));
+                assert_eq!(run, saved, "the run of {session}");
             }
         }
     }
@@ -65,9 +70,9 @@ fn expected(line: &Line) -> Vec<(u32, String, Held)> {
 fn retentions() -> impl Strategy<Value = Retention> {
     prop_oneof![
         4 => Just(Retention::default()),
-        1 => Just(Retention { max: 1, share: 0 }),
-        1 => Just(Retention { max: 4, share: 0 }),
-        1 => Just(Retention { max: 6, share: 50 }),
+        1 => Just(Retention { max: 1, share: 0, ..Retention::default() }),
+        1 => Just(Retention { max: 4, share: 0, ..Retention::default() }),
+        1 => Just(Retention { max: 6, share: 50, ..Retention::default() }),
     ]
 }
 

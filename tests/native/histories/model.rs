@@ -44,6 +44,7 @@ pub(crate) struct Cp {
     pub(crate) future: Vec<Step>,
     pub(crate) pinned: bool,
     pub(crate) provisional: bool,
+    pub(crate) sealed: bool,
     /// By task and place: channel and value.
     pub(crate) pending: BTreeMap<(String, i64), (String, String)>,
 }
@@ -54,6 +55,16 @@ pub(crate) fn tick() -> u64 {
 }
 
 static TICKS: AtomicU64 = AtomicU64::new(1);
+
+/// A turn that is being answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) id: String,
+    pub(crate) before: u32,
+    pub(crate) past: Vec<Step>,
+    /// What was saved of its growing message: the text, and the message it says.
+    pub(crate) saved: Option<(String, Msg)>,
+}
 
 /// A session.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +78,7 @@ pub(crate) struct Line {
     pub(crate) future: Vec<Step>,
     pub(crate) restore_point: Option<u32>,
     pub(crate) forked_from: Option<(String, CheckpointId)>,
+    pub(crate) run: Option<Run>,
 }
 
 impl Line {
@@ -89,7 +101,17 @@ impl Line {
         self.version = tick();
         self.live = state.clone();
         let (past, future) = (self.past.clone(), self.future.clone());
-        self.cps.push(Cp { seq, id, state, past, future, pinned: false, provisional, pending: BTreeMap::new() });
+        self.cps.push(Cp {
+            seq,
+            id,
+            state,
+            past,
+            future,
+            pinned: false,
+            provisional,
+            sealed: false,
+            pending: BTreeMap::new(),
+        });
         seq
     }
 
@@ -128,7 +150,7 @@ impl Model {
 
     /// Whether a checkpoint may be deleted by name.
     pub(crate) fn may_delete(&self, session: &str, cp: &Cp) -> bool {
-        !cp.pinned && self.forks(session, &cp.id) == 0
+        !cp.pinned && !cp.sealed && self.forks(session, &cp.id) == 0
     }
 
     /// Whether a checkpoint may be pruned.
@@ -137,6 +159,7 @@ impl Model {
         let newest = line.head().is_some_and(|head| head.seq == cp.seq);
         !newest
             && line.restore_point != Some(cp.seq)
+            && line.run.as_ref().is_none_or(|run| run.before != cp.seq)
             && self.may_delete(session, cp)
             && !cp.provisional
             && cp.pending.is_empty()

@@ -65,6 +65,19 @@ pub(crate) enum Op {
     Recover {
         drop: bool,
     },
+    Begin,
+    /// Goes on with the tab's own turn, or ends it.
+    Go {
+        messages: Vec<u8>,
+        ends: bool,
+    },
+    /// Saves what was added to the growing message of the tab's own turn.
+    Stream {
+        n: u8,
+        anew: bool,
+    },
+    /// Another conversation after this one.
+    NewSession,
     /// Reads the live state.
     Look,
     /// The tab dies, and another is opened.
@@ -191,7 +204,11 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::DeleteSession),
         1 => Just(Op::Title),
         2 => (0..2_u8, vec((0..7_u8, 0..10_u8), 0..3)).prop_map(|(task, values)| Op::Writes { task, values }),
-        1 => any::<bool>().prop_map(|drop| Op::Recover { drop }),
+        2 => any::<bool>().prop_map(|drop| Op::Recover { drop }),
+        4 => Just(Op::Begin),
+        5 => (vec(0..50_u8, 0..3), any::<bool>()).prop_map(|(messages, ends)| Op::Go { messages, ends }),
+        4 => (0..90_u8, rarely()).prop_map(|(n, anew)| Op::Stream { n, anew }),
+        1 => Just(Op::NewSession),
         5 => Just(Op::Look),
         1 => Just(Op::Crash),
         1 => Just(Op::Collect),

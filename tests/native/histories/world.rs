@@ -11,6 +11,7 @@ use turnmark::plan::restore::Target;
 
 use super::model::{Line, Model, Step, Whole, tick};
 use super::ops::{Op, Turn, channel, value};
+use super::turns::Own;
 use crate::contract::kit::{Kit, Tab, body, sid};
 
 /// What a tab has seen of a session: the version, and the state.
@@ -27,6 +28,8 @@ pub(crate) struct World {
     pub(crate) tabs: Vec<Tab>,
     pub(crate) model: Model,
     pub(crate) seen: Vec<BTreeMap<String, Seen>>,
+    /// Each tab's own turns, by session.
+    pub(crate) own: Vec<BTreeMap<String, Own>>,
     named: usize,
 }
 
@@ -47,9 +50,9 @@ impl World {
     }
 
     async fn over(kit: Kit, model: Model) -> World {
-        let Retention { max, share } = model.retention;
+        let Retention { max, share, .. } = model.retention;
         let tabs = vec![kit.tab_keeping(max, share).await, kit.tab_keeping(max, share).await];
-        World { kit, tabs, model, seen: vec![BTreeMap::new(); 2], named: 0 }
+        World { kit, tabs, model, seen: vec![BTreeMap::new(); 2], own: vec![BTreeMap::new(); 2], named: 0 }
     }
 
     /// The session a number means: one of a few names, or any that exists.
@@ -58,7 +61,7 @@ impl World {
         if n == 0 { "s0".to_owned() } else { names[n % names.len()].clone() }
     }
 
-    fn fresh(&mut self, prefix: &str) -> String {
+    pub(crate) fn fresh(&mut self, prefix: &str) -> String {
         self.named += 1;
         format!("{prefix}{}", self.named)
     }
@@ -125,6 +128,10 @@ impl World {
             }
             Op::Writes { task, values } => self.put_writes(tab, session, *task, values).await,
             Op::Recover { drop } => self.recover(tab, session, *drop).await,
+            Op::Begin => self.begin(tab, session).await,
+            Op::Go { messages, ends } => self.go(tab, session, messages, *ends).await,
+            Op::Stream { n, anew } => self.stream(tab, session, *n, *anew).await,
+            Op::NewSession => self.new_session(tab, session).await,
             Op::Look => {
                 if self.tabs[tab].load(session).await.is_some() {
                     self.saw(tab, session);
@@ -136,9 +143,10 @@ impl World {
                 None
             }
             Op::Crash => {
-                let Retention { max, share } = self.model.retention;
+                let Retention { max, share, .. } = self.model.retention;
                 self.tabs[tab] = self.kit.tab_keeping(max, share).await;
                 self.seen[tab].clear();
+                self.own[tab].clear();
                 None
             }
             Op::Collect => {
@@ -149,6 +157,8 @@ impl World {
                 let bundle = self.tabs[tab].engine.export(None).await.unwrap();
                 let text = crate::backend::text(&bundle);
                 let named = self.named;
+                // A run belongs to a page of the database it is in.
+                self.model.lines.values_mut().for_each(|line| line.run = None);
                 *self = World::over(Kit::fresh().await, std::mem::take(&mut self.model)).await;
                 self.named = named;
                 self.tabs[0].engine.import(&crate::backend::bundle(&text).unwrap(), OnExisting::Error).await.unwrap();
@@ -161,7 +171,7 @@ impl World {
                 let engine = &self.tabs[tab].engine;
                 let bundle = engine.export(Some(&[sid(session)])).await.unwrap();
                 let done = engine.import(&bundle, OnExisting::Rename).await.unwrap();
-                let line = self.model.lines[session].clone();
+                let line = Line { run: None, ..self.model.lines[session].clone() };
                 self.model.lines.insert(done.sessions[0].1.to_string(), line);
                 None
             }
@@ -191,6 +201,7 @@ impl World {
             match part {
                 Part::Messages => (state.listed, state.messages) = (found.listed, found.messages.clone()),
                 Part::State => state.channels = found.channels.clone(),
+                Part::Ui => {}
             }
         }
         self.restore(tab, session, target, Ok(state)).await
@@ -218,8 +229,13 @@ impl World {
     ) -> Option<Code> {
         let version = self.model.lines.get(session).map(|line| line.version);
         let stale = self.seen[tab].get(session).is_some_and(|seen| Some(seen.version) != version);
-        let expected = if stale && version.is_some() { Err(Code::Conflict) } else { expected };
-        let restored = self.tabs[tab].restore(session, target.clone()).await;
+        let expected = match expected {
+            _ if stale && version.is_some() => Err(Code::Conflict),
+            _ if self.busy(tab, session) => Err(Code::ActiveRun),
+            expected => expected,
+        };
+        let own = self.own_run(tab, session);
+        let restored = self.tabs[tab].restore_by(session, target.clone(), own).await;
         let state = match (expected, restored) {
             (Ok(state), Ok(restored)) => (state, restored),
             (Err(code), Err(error)) if error.code == code => return Some(code),
@@ -241,13 +257,14 @@ impl World {
                 future.pop();
                 past.push(step);
             }
-            Target::Rollback { .. } => {
+            Target::Rollback { .. } | Target::Message(_) => {
                 past.push(step);
                 future.clear();
             }
         }
         line.link(past, future);
         line.restore_point = Some(point);
+        line.run = None;
         self.model.retain(session);
         self.saw(tab, session);
         None
@@ -273,6 +290,11 @@ impl World {
         if !self.model.may_delete(session, line.at(seq).unwrap()) {
             assert_eq!(deleted.err().map(|error| error.code), Some(Code::Protected));
             return Some(Code::Protected);
+        }
+        let head = line.head().is_some_and(|head| head.seq == seq);
+        if head && line.run.is_some() {
+            assert_eq!(deleted.err().map(|error| error.code), Some(Code::ActiveRun));
+            return Some(Code::ActiveRun);
         }
         deleted.unwrap();
         let current = self.seen[tab].get(session).is_some_and(|seen| seen.version == self.model.lines[session].version);
@@ -331,6 +353,10 @@ impl World {
     }
 
     async fn recover(&mut self, tab: usize, session: &str, drop: bool) -> Option<Code> {
+        if let Some(active) = self.model.lines.get(session).and_then(|line| line.run.clone()) {
+            self.recover_run(tab, session, drop, active).await;
+            return None;
+        }
         let done = self.tabs[tab].engine.recover(sid(session), drop).await;
         let Some(line) = self.model.lines.get_mut(session) else {
             assert_eq!(done.err().map(|error| error.code), Some(Code::UnknownSession));
@@ -342,7 +368,7 @@ impl World {
         };
         head.provisional = false;
         let seq = head.seq;
-        assert_eq!(done.unwrap().map(|(id, _)| id), Some(head.id.clone()));
+        assert_eq!(done.unwrap().map(|done| done.checkpoint), Some(head.id.clone()));
         if drop {
             // The state before the interrupted turn; where that is gone, that of the checkpoint before it.
             let to = line.past.iter().rev().find(|step| step.by == seq).and_then(|step| line.at(step.to?));

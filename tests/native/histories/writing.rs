@@ -27,9 +27,11 @@ impl Write {
                 channels: state.channels.iter().map(|(name, value)| named(name, value)).collect(),
             },
             Write::More { messages, set, remove } => Change::Append {
+                keep: None,
                 messages: messages.iter().map(|n| ops::message(*n).incoming()).collect(),
                 set: set.iter().map(|(name, n)| named(&channel(*name), &value(*n))).collect(),
                 remove: remove.iter().map(|name| channel(*name)).collect(),
+                ui: None,
             },
         }
     }
@@ -123,7 +125,7 @@ impl World {
     }
 
     /// R9: the refused work is in the branch, whole.
-    async fn branch(&mut self, tab: usize, session: &str, branch: &Branch, work: Whole, appended: bool) {
+    pub(crate) async fn branch(&mut self, tab: usize, session: &str, branch: &Branch, work: Whole, appended: bool) {
         let name = branch.session.to_string();
         let engine = &self.tabs[tab].engine;
         let loaded = engine.load(&branch.session, None).await.unwrap().unwrap();
@@ -199,11 +201,18 @@ impl World {
                 let change = self.work(turn, session).unwrap().change();
                 engine.write(id, change, Metadata { provisional: *provisional, ..meta() }, expect).await.map(drop)
             }
-            Op::Rollback { cp: n, parts } => {
-                engine.restore(id, Target::Rollback { id: cp(n), parts: parts.clone() }, expect).await.map(drop)
-            }
-            Op::Undo => engine.restore(id, Target::Undo, expect).await.map(drop),
-            Op::Redo => engine.restore(id, Target::Redo, expect).await.map(drop),
+            Op::Rollback { cp: n, parts } => engine
+                .restore(
+                    id,
+                    Target::Rollback { id: cp(n), parts: parts.clone() },
+                    self.own_run(turn.tab, session),
+                    None,
+                    expect,
+                )
+                .await
+                .map(drop),
+            Op::Undo => engine.restore(id, Target::Undo, self.own_run(turn.tab, session), None, expect).await.map(drop),
+            Op::Redo => engine.restore(id, Target::Redo, self.own_run(turn.tab, session), None, expect).await.map(drop),
             Op::Fork { cp: n } => engine.fork(id, cp(n), sid("aborted")).await.map(drop),
             Op::Delete { cp: n } => engine.delete_checkpoint(&id, &cp(n)).await.map(drop),
             Op::Prune { keep } => engine.prune(id, u32::from(*keep)).await.map(drop),
@@ -221,6 +230,9 @@ impl World {
                 engine.import(&bundle, turnmark::plan::bundle::OnExisting::Rename).await.map(drop)
             }
             Op::Look | Op::Crash | Op::Move => Ok(()),
+            Op::Begin | Op::Go { .. } | Op::Stream { .. } | Op::NewSession => {
+                self.attempt_turn(turn.tab, session, &turn.op).await
+            }
         }
     }
 }

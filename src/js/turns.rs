@@ -1,0 +1,135 @@
+//! The exported face of turns and conversations.
+
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+
+use super::{JsEngine, command, error, input, output, reports};
+use crate::ids::{CheckpointId, SessionId};
+use crate::plan::restore::Target;
+use crate::plan::write::Change;
+
+#[wasm_bindgen(js_class = Engine)]
+impl JsEngine {
+    /// Begins a turn.
+    pub fn begin(&self, session: &str, options: &JsValue, about: &JsValue, expect: Option<f64>) -> Promise {
+        let parsed: crate::error::Result<_> = (|| {
+            let step = input::step(about)?;
+            let (messages, set, remove) = (Vec::new(), Vec::new(), Vec::new());
+            let change = Change::Append { keep: None, messages, set, remove, ui: step.ui };
+            Ok((SessionId::parse(session)?, input::begin(options)?, change, input::metadata(about)?))
+        })();
+        let inner = self.0.clone();
+        future_to_promise(async move {
+            let (session, begin, change, metadata) = parsed.map_err(|error| error::to_js(&error))?;
+            inner.begin(session, begin, change, metadata, input::epoch(expect)).await
+        })
+    }
+
+    /// Saves what was added to a message that is still being written, and gives the next place.
+    pub fn stream(&self, session: &str, run: &str, row: &JsValue) -> Promise {
+        let parsed = (|| Ok((SessionId::parse(session)?, input::stream(run, row)?)))();
+        command(&self.0, parsed, |inner, (session, (n, row))| async move {
+            inner.engine.stream(&session, n, &row).await?;
+            Ok(n.saturating_add(1).into())
+        })
+    }
+
+    /// The `ui` part of a checkpoint.
+    pub fn ui(&self, session: &str, checkpoint: &str) -> Promise {
+        let parsed = (|| Ok((SessionId::parse(session)?, CheckpointId::parse(checkpoint)?)))();
+        command(&self.0, parsed, |inner, (session, checkpoint)| async move {
+            Ok(output::ui(inner.engine.ui(&session, &checkpoint).await?))
+        })
+    }
+
+    /// The prompt that a restore to a message would go back to; `undefined` when there is none.
+    #[wasm_bindgen(js_name = matchFor)]
+    pub fn match_for(&self, session: &str, message: String, run: Option<String>) -> Promise {
+        let parsed = (|| Ok((SessionId::parse(session)?, input::run(run.as_deref())?)))();
+        command(&self.0, parsed, |inner, (session, run)| async move {
+            let find = |_| inner.engine.find_prompt(&session, &message, run.as_ref());
+            Ok(output::matched(inner.when_idle(&session, None, find).await?.as_ref()))
+        })
+    }
+
+    /// Restores to before a message of the user's.
+    #[wasm_bindgen(js_name = restoreTo)]
+    pub fn restore_to(
+        &self,
+        session: &str,
+        message: String,
+        run: Option<String>,
+        expect: Option<f64>,
+        commit: Option<String>,
+    ) -> Promise {
+        let parsed = (|| Ok((SessionId::parse(session)?, input::run(run.as_deref())?)))();
+        command(&self.0, parsed, move |inner, (session, run)| {
+            inner.restore(session, Target::Message(message), run, commit, input::epoch(expect))
+        })
+    }
+
+    /// What was saved of the message a session is writing, or was writing when its page died; `null` when there is none.
+    pub fn streaming(&self, session: &str) -> Promise {
+        command(&self.0, SessionId::parse(session), |inner, session| async move {
+            Ok(output::growing(inner.engine.streaming(&session).await?))
+        })
+    }
+
+    /// The versions of the turn that a message opened.
+    pub fn versions(&self, session: &str, message: String) -> Promise {
+        command(&self.0, SessionId::parse(session), |inner, session| async move {
+            Ok(output::versions(&inner.engine.versions(&session, &message).await?))
+        })
+    }
+
+    /// Starts a conversation, and seals the one before it.
+    #[wasm_bindgen(js_name = newSession)]
+    pub fn new_session(&self, options: &JsValue) -> Promise {
+        command(&self.0, input::new_session(options), |inner, asked| inner.new_session(asked))
+    }
+
+    /// Makes a conversation the active one.
+    #[wasm_bindgen(js_name = openSession)]
+    pub fn open_session(&self, session: &str, commit: Option<String>) -> Promise {
+        command(&self.0, SessionId::parse(session), |inner, session| async move {
+            let previous = inner.engine.open_session(&session, commit.as_deref()).await?;
+            Ok(reports::left(previous.as_ref()))
+        })
+    }
+
+    /// The active conversation.
+    pub fn active(&self) -> Promise {
+        command(&self.0, Ok(()), |inner, ()| async move {
+            Ok(inner.engine.active_session().await?.map_or(JsValue::NULL, |active| active.as_str().into()))
+        })
+    }
+
+    /// Sets or removes the id of the agent's own session.
+    #[wasm_bindgen(js_name = setRemote)]
+    pub fn set_remote(&self, session: &str, remote: Option<String>) -> Promise {
+        command(&self.0, SessionId::parse(session), |inner, session| async move {
+            inner.engine.set_remote(&session, remote.as_deref()).await?;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+
+    /// The runs that are alive.
+    pub fn runs(&self) -> Promise {
+        command(&self.0, Ok(()), |inner, ()| async move {
+            let (status, live) = (inner.engine.status().await?, inner.runs.live().await);
+            let mut alive = status.unfinished;
+            alive.retain(|(.., run)| run.as_ref().is_some_and(|run| live.contains(run.id.as_str())));
+            Ok(reports::runs(&alive, |run| inner.runs.is_mine(run)))
+        })
+    }
+
+    /// Asks whoever writes a session to stop.
+    #[wasm_bindgen(js_name = askAbort)]
+    pub fn ask_abort(&self, session: &str) -> Promise {
+        command(&self.0, SessionId::parse(session), |inner, session| async move {
+            inner.announcer.ask_abort(&session);
+            Ok(JsValue::UNDEFINED)
+        })
+    }
+}
