@@ -13,18 +13,19 @@ const PAGE_SIZE = 8;
 
 /** Seals the active conversation and begins the next one (A-07 to A-09). */
 export async function newSession(store, options) {
-  const { id = freshId(), title = null, commitHash } = checkOptions(options);
+  const { id = freshId(), title = null, commitHash, from } = checkOptions(options);
   checkId(id, "session id");
+  ifGiven(from, checkId, "session id in `from`");
   if (title !== null) checkString(title, "title");
   const own = ifGiven(commitHash, checkReference, "commitHash");
   const guard = checkGuard(null, options);
   const { turn } = guard;
   if (turn) await turn.settle();
-  else if (guard.abortRun) await stopActive(store);
+  else if (guard.abortRun) await stopLeft(store, from);
   return store.alone(async (engine, hub) => {
     const about = { ...encodeMetadata({ kind: "session-boundary" }, "manual"), commitHash: own === undefined ? await snapshot(store.files) : own };
     const runId = turn?.ended === false ? turn.runId : null;
-    const { sessionId, number, sealed, pruned, epoch } = await engine.newSession({ id, title, about, runId });
+    const { sessionId, number, sealed, pruned, epoch } = await engine.newSession({ id, title, about, runId, from: from ?? null });
     await hub.settled();
     turn?.release();
     if (sealed) store.forget(sealed.sessionId);
@@ -33,9 +34,9 @@ export async function newSession(store, options) {
   });
 }
 
-async function stopActive(store) {
-  const active = await store.onAll((engine) => engine.active());
-  if (active !== null) await stopRun(store, active);
+async function stopLeft(store, from) {
+  const left = from ?? (await store.onAll((engine) => engine.active()));
+  if (left !== null) await stopRun(store, left);
 }
 
 /** Makes a conversation the active one, with the host's files as its boundary has them (A-12, A-13). */

@@ -805,6 +805,8 @@ export interface Turnmark {
    */
   newSession(options?: {
     id?: string; title?: string | null; commitHash?: string | null; abortRun?: boolean; turn?: Turn;
+    /** The session that is left and sealed. Default: the active one. */
+    from?: string;
   }): Promise<NewSession>;
   /**
    * Makes a session the active one, with the host's files as its boundary has them (A-12); the session left behind keeps its messages

@@ -10,8 +10,8 @@ export const Access = createContext(null);
 
 function useProvided(context, hook) {
   const provided = useContext(context);
-  if (!provided) throw new TurnmarkError("InvalidArgument", `${hook} was called outside of a <TurnmarkProvider>. Put one above the component that calls it.`);
-  return provided;
+  if (provided) return provided;
+  throw new TurnmarkError("InvalidArgument", `${hook} was called outside of a <TurnmarkProvider>. Put one above the component that calls it.`);
 }
 
 export const useConnection = (hook) => useProvided(Connection, hook);

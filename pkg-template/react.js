@@ -5,7 +5,9 @@ import { createElement, useCallback, useEffect, useMemo, useRef, useSyncExternal
 import { TurnmarkError } from "./errors.js";
 import { open as openStore } from "./index.js";
 import { Access, Connection, useAccess, useConnection } from "./react-context.js";
-import { CHECKPOINTS, MESSAGES, OPENING, SESSION, SESSIONS, mountedStores, peekStore, sourceOf, storeKey, storeSource, withStore } from "./react-sources.js";
+import {
+  CHECKPOINTS, MESSAGES, OPENING, SESSION, SESSIONS, mountedStores, peekStore, sourceOf, storeKey, storeSource, withStore,
+} from "./react-sources.js";
 import { useSource } from "./react-use.js";
 
 const nothing = () => {};

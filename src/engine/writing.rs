@@ -13,7 +13,9 @@ pub(super) const WRITE: Access =
     Access::write(&[Store::Sessions, Store::Checkpoints, Store::Messages, Store::References, Store::Objects]);
 /// What most turns touch: fewer stores, and a shorter way through the browser.
 const TURN: Access = Access::write(&[Store::Sessions, Store::Checkpoints, Store::Messages]);
-/// The same for a step of a turn, which leaves nothing of a message that was growing.
+/// What begins a turn: the prompt, and nothing of the chat.
+const BEGIN: Access = Access::write(&[Store::Sessions, Store::Checkpoints, Store::Objects, Store::References]);
+/// A step of a turn, which leaves nothing of a message that was growing.
 const STEP: Access = Access::write(&[Store::Sessions, Store::Checkpoints, Store::Messages, Store::Streams]);
 pub(super) const WHOLE_STEP: Access = Access::write(&[
     Store::Sessions,
@@ -77,6 +79,7 @@ impl<S: Storage> Engine<S> {
         let access = match (&command.step, is_plain) {
             (None, true) => TURN,
             (None, false) => WRITE,
+            (Some(Step::Begin(begin)), true) if begin.regenerate.is_none() => BEGIN,
             (Some(Step::Go(_) | Step::End(_)), true) => STEP,
             (Some(_), _) => WHOLE_STEP,
         };

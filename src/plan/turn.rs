@@ -157,8 +157,11 @@ impl Mark {
         writes: &mut Vec<Op<T>>,
     ) {
         let Mark { turn, prompt, left, name } = self;
-        // What was saved of a message that grew is part of what is written now, or of a turn that is over.
-        writes.push(Op::DeleteRange(Range::streams(&session.scope, &session.id)));
+        // What was saved of a message that grew is part of what is written now. Where a turn begins there is none: the one
+        // before has ended, or was recovered.
+        if !matches!(command.step, Some(Step::Begin(_))) {
+            writes.push(Op::DeleteRange(Range::streams(&session.scope, &session.id)));
+        }
         header.turn.clone_from(&turn);
         if let Some(step) = command.step.as_ref().filter(|_| turn.is_some()) {
             // Whose it is can be asked for.

@@ -292,9 +292,9 @@ export function fakeGlue() {
       return [{ version: "v1", checkpointId: this.#find(session, null).checkpoint.id, createdAt: 1, messageCount: 2, live: true }];
     }
 
-    async newSession({ id, title, about, runId }) {
-      await this.#enter("newSession", { id, title, about, runId });
-      const left = this.active_;
+    async newSession({ id, title, about, runId, from }) {
+      await this.#enter("newSession", { id, title, about, runId, from });
+      const left = from ?? this.active_;
       if (left !== null) {
         this.#guard(left, runId);
         this.#endRun(left);

@@ -135,7 +135,8 @@ describe("in a browser", () => {
     };
     render();
     undone.push(() => root.unmount());
-    return { seen, render, last: () => seen.at(-1), unmount: () => root.unmount(), shows: (expected, of = () => seen.at(-1)) => eventually(() => assert.equal(ids(of()), expected)) };
+    const last = () => seen.at(-1);
+    return { seen, render, last, unmount: () => root.unmount(), shows: (expected) => eventually(() => assert.equal(ids(last()), expected)) };
   }
 
   const ready = (view) => eventually(() => assert.equal(view.last()?.status, "ready"));
@@ -155,9 +156,13 @@ describe("in a browser", () => {
 
     test("before the first session there is none, and the first prompt makes it, once for two prompts at once", async () => {
       const { store, engine, count } = await filled();
-      const view = mount({ store });
+      const errors = [];
+      const view = mount({ store, onError: (error) => errors.push(error.message) });
       await ready(view);
       assert.equal(view.last().sessionId, null);
+      // Nobody waits for it, and yet it is told.
+      view.last().undo();
+      await eventually(() => assert.match(errors[0] ?? "", /^undo\(\) needs a session/));
       await assert.rejects(view.last().restore("x"), { code: "InvalidArgument" });
       const [first, second] = await Promise.allSettled([view.last().begin({ raw: "one" }), view.last().begin({ raw: "two" })]);
       assert.equal(count("newSession"), 1);
@@ -348,6 +353,33 @@ describe("in a browser", () => {
   });
 
   describe("what renders", () => {
+    test("what is read again and is the same renders nothing", async () => {
+      const { store, engine, count } = await filled({ a: ["q1 a1"] });
+      const view = mount({ store });
+      await view.shows("q1 a1");
+      await eventually(() => assert.equal(view.last().sessions.loading, false));
+      const renders = view.seen.length;
+      const reads = count("load");
+      engine.emit({ type: "session.changed", sessionId: "a", reason: "import", origin: "remote" });
+      await eventually(() => assert.equal(count("load"), reads + 1));
+      await sleep(30);
+      assert.equal(view.seen.length, renders);
+      engine.emit({ type: "session.changed", sessionId: "b", reason: "import", origin: "remote" });
+      engine.emit({ type: "stream", sessionId: "b", runId: "r", origin: "remote" });
+      await sleep(30);
+      assert.equal(count("load"), reads + 1, "another chat is no reason to read");
+    });
+
+    test("a growing message makes no other hook read its session", async () => {
+      const { store, engine, count } = await filled({ a: ["q1 a1"] });
+      const view = mount({ store }, () => useSession("a"));
+      await view.shows("q1 a1");
+      const reads = count("load");
+      for (let i = 0; i < 3; i += 1) engine.emit({ type: "stream", sessionId: "a", runId: "r", origin: "remote" });
+      await sleep(30);
+      assert.equal(count("load"), reads);
+    });
+
     test("typing renders no message, and a token renders one", async () => {
       const { store } = await filled({ a: ["q1 a1", "q2 a2"] });
       const rendered = [];
@@ -453,11 +485,9 @@ describe("in a browser", () => {
       await ready(view);
       assert.equal(ids(view.last()), "q1 a1 q2 a2");
       assert.equal(view.last().streaming, null);
-      await (await store_of(there).session("a")).delete();
+      await (await there.store.session("a")).delete();
       await view.shows("");
     });
-
-    const store_of = ({ store }) => store;
 
     test("whoever looks in the middle of an answer sees it, and sees it interrupted when its page dies without a word", async () => {
       const { here, there } = await twoPages({ a: ["q1 a1"] });

@@ -559,6 +559,8 @@ test("a new session seals the active one, with the host's snapshot, and can be w
   const second = await store.newSession({ commitHash: "mine" });
   assert.deepEqual(second.sealed, { sessionId: "one", checkpointId: "one-boundary" });
   assert.equal(sent("newSession")[1].about.commitHash, "mine");
+  assert.equal(sent("newSession")[1].from, null, "the active one is left");
+  await assert.rejects(store.newSession({ from: 7 }), { code: /^Invalid/ });
   assert.equal((await store.activeSession()).id, second.sessionId);
   assert.equal(await second.session.remoteSession(), null, "a reserved id is none (A-10)");
   await second.session.setRemoteSession("hermes-1");
