@@ -213,7 +213,8 @@ impl JsEngine {
     #[wasm_bindgen(js_name = deleteCheckpoint)]
     pub fn delete_checkpoint(&self, session: &str, checkpoint: &str) -> Promise {
         command(&self.0, input::place(session, checkpoint), |inner, place| async move {
-            let moved = inner.engine.delete_checkpoint(&place.session, &place.checkpoint).await?;
+            let delete = |_| inner.engine.delete_checkpoint(&place.session, &place.checkpoint);
+            let moved = inner.when_idle(&place.session, None, delete).await?;
             Ok(moved.map_or(JsValue::UNDEFINED, plain::number))
         })
     }

@@ -212,8 +212,8 @@ pub fn plan<T: Text>(view: &View<T>, command: &Restore) -> Planned<Plan<T, Resto
     let Restore { scope, session, target, commit, expect, run, stamp, retention } = command;
     check_commit(commit.as_deref())?;
     let mut session = head::session(view, scope, session)?;
-    head::check_seen(&session, *expect)?;
     check_idle(&session, run.as_ref())?;
+    head::check_seen(&session, *expect)?;
     let to = destination(view, &session, target)?;
     let prompt = match &to.prompt {
         Some((hash, turn)) => Some((objects::value(view, *hash)?, turn.clone())),

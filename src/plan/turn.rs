@@ -85,9 +85,18 @@ pub fn enter<T: Text>(
     match &command.step {
         None => Ok(None),
         Some(Step::Begin(begin)) => begin_at(view, command, begin, base, writes).map(Some),
-        // The work of a turn that was taken away meanwhile is in a branch, where no turn is.
-        Some(Step::Go(_) | Step::End(_)) if base.conflict_of.is_some() => {
-            Ok(Some(Mark { turn: None, prompt: None, left: None, name: None }))
+        // The turn goes on in a branch, and no more in the session it was begun in: nothing there is unfinished.
+        Some(Step::Go(run) | Step::End(run)) if base.conflict_of.is_some() => {
+            let mut turn = None;
+            if let Some(of) = &base.conflict_of
+                && let Some(mut left) = head::find(view, &command.scope, of)?
+                && left.run.as_ref().is_some_and(|own| own.id == *run)
+            {
+                turn = left.end_run().map(|run| run.turn);
+                writes.push(Op::DeleteRange(Range::streams(&left.scope, &left.id)));
+                head::put_session(&left, writes);
+            }
+            Ok(Some(Mark { turn, prompt: None, left: None, name: None }))
         }
         Some(Step::Go(run) | Step::End(run)) => match &base.session.run {
             Some(own) if own.id == *run => {

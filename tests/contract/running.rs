@@ -208,9 +208,9 @@ contract! {
             let kept = branch(&failure(a.end(session, "r", &[assistant("a1")]).await));
             assert_eq!(a.now(kept.session.as_str()).await, ["u1", "a1"]);
             assert_eq!(b.now(session).await, ["u1", "by b"]);
-            // The run is there until somebody says that it is over.
-            assert_eq!(b.running(session).await.as_deref(), Some("r"));
-            b.engine.recover(sid(session), true).await.unwrap().unwrap();
+            // In its session nothing of it is unfinished.
+            assert_eq!(b.running(session).await, None);
+            assert_eq!(b.engine.recover(sid(session), true).await.unwrap(), None);
             assert_eq!(b.now(session).await, ["u1", "by b"]);
             b.ask(session, "u2", "a2").await;
             assert_eq!(b.now(session).await, ["u1", "by b", "u2", "a2"]);

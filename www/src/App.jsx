@@ -1,6 +1,5 @@
 // Three panes on a wide screen, tabs on a phone, and the dialogs above them.
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { open } from "turnmark";
 import { useHarnessDevTools, useTurnmark } from "turnmark/react";
 import { ChatPane } from "./ChatPane.jsx";
 import { CompareDialog } from "./CompareDialog.jsx";
@@ -19,7 +18,6 @@ import { createTurns } from "./turns.js";
 import { useActions } from "./useActions.js";
 import { useDrop } from "./useDrop.js";
 import { useShortcuts } from "./useShortcuts.js";
-import { useTurn } from "./useTurn.js";
 
 const TABS = [["sessions", "Chats", "chats"], ["chat", "Chat", "chat"], ["timeline", "Timeline", "timeline"]];
 const PACE_MS = 34;
@@ -30,8 +28,7 @@ function paceFromAddress() {
   return Number.isFinite(pace) ? Math.min(2000, Math.max(0, pace)) : PACE_MS;
 }
 
-/** `options` are those of the store that the provider has opened. */
-export function App({ options }) {
+export function App() {
   const { store } = useTurnmark();
   const [sessionId, selectId] = useSelection();
   const [view, setView] = useState("chat");
@@ -45,38 +42,37 @@ export function App({ options }) {
     selectId(id);
     setView("chat");
   }, [selectId]);
-  const turns = useMemo(() => createTurns(() => open(options), {
+  const turns = useMemo(() => createTurns({
     pace: paceFromAddress(),
     onError: (error) => notices.fail(error),
     onConflict: (error) => notices.fail(error, [{ label: "Open the branch", run: () => select(error.branch.sessionId) }]),
     onSpoken: (text, stopped) => notices.announce(`${stopped ? "Stopped." : "The assistant said:"} ${excerpt(text, 600)}`),
-  }), [options, notices, select]);
-  const turn = useTurn(turns, sessionId);
-  const busy = turn?.answering ?? false;
+  }), [notices, select]);
   const ask = useCallback((question) => setDialog({ name: "ask", ...question }), []);
-  const actions = useActions({ store, sessionId, select, turns, notices, ask, show: setDialog });
+  const actions = useActions({ store, sessionId, select, notices, ask, show: setDialog });
   const closeDialog = useCallback(() => setDialog(null), []);
 
   useEffect(() => {
-    if (busy) notices.announce("The assistant is answering.");
-  }, [busy, notices]);
+    const stops = [
+      store.on("run.started", ({ sessionId: id }) => id === sessionId && notices.announce("The assistant is answering.")),
+    ];
+    return () => stops.forEach((stop) => stop());
+  }, [store, sessionId, notices]);
+  // What is looked at is the active session: the one that the next new session seals.
+  useEffect(() => {
+    if (sessionId !== null) store.openSession(sessionId).catch((error) => error.code === "UnknownSession" || notices.fail(error));
+  }, [store, sessionId, notices]);
   useEffect(() => store.on("session.deleted", (event) => {
     if (event.sessionId !== sessionId || event.origin === "local") return;
-    turns.forget(sessionId);
     select(null);
     notices.say("This chat was deleted in another tab.");
-  }), [store, sessionId, select, turns, notices]);
+  }), [store, sessionId, select, notices]);
   useEffect(() => store.on("data.lost", ({ message }) => notices.fail({ code: "DataLost", message })), [store, notices]);
 
-  const startChat = useCallback(async () => {
-    const { id } = await store.session();
-    select(id);
-    return id;
-  }, [store, select]);
   const guarded = useMemo(() => {
-    const when = (action) => () => sessionId !== null && !busy && action();
+    const when = (action) => () => sessionId !== null && action();
     return { undo: when(actions.undo), redo: when(actions.redo) };
-  }, [actions, sessionId, busy]);
+  }, [actions, sessionId]);
   useShortcuts(guarded);
   const dragging = useDrop(useCallback((file) => setDialog({ name: "import", file }), []));
 
@@ -84,9 +80,9 @@ export function App({ options }) {
     <SessionList paused={importing}>
       <div className="shell" data-view={view}>
         <a className="skip" href="#composer" onClick={(event) => { event.preventDefault(); document.getElementById("composer").focus(); }}>Skip to the message field</a>
-        <SessionsPane selected={sessionId} select={select} theme={theme} actions={actions} turns={turns} />
-        <ChatPane sessionId={sessionId} turns={turns} startChat={startChat} showTimeline={() => setView(view === "timeline" ? "chat" : "timeline")} undo={guarded.undo} redo={guarded.redo} />
-        <TimelinePane sessionId={sessionId} actions={actions} busy={busy} close={() => setView("chat")} />
+        <SessionsPane selected={sessionId} select={select} theme={theme} actions={actions} />
+        <ChatPane sessionId={sessionId} select={select} turns={turns} showTimeline={() => setView(view === "timeline" ? "chat" : "timeline")} undo={guarded.undo} redo={guarded.redo} />
+        <TimelinePane sessionId={sessionId} actions={actions} busy={false} close={() => setView("chat")} />
         <div className="tabs" role="group" aria-label="View">
           {TABS.map(([name, label, icon]) => (
             <button key={name} type="button" className="tab" aria-pressed={view === name} onClick={() => setView(name)} data-testid={`tab-${name}`}><Icon name={icon} size={20} />{label}</button>

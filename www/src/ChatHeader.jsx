@@ -2,6 +2,7 @@ import { useRef, useState } from "react";
 import { useTurnmark } from "turnmark/react";
 import { focusOn } from "./focus.js";
 import { plural } from "./format.js";
+import { HistoryMenu } from "./HistoryMenu.jsx";
 import { Icon } from "./icons.jsx";
 import { useNotices } from "./notices.jsx";
 import { RenameField } from "./RenameField.jsx";
@@ -11,7 +12,7 @@ import { Stamp } from "./Stamp.jsx";
 const isMac = /mac|iphone|ipad/i.test(navigator.userAgentData?.platform ?? navigator.platform ?? "");
 const KEY = isMac ? "⌘" : "Ctrl+";
 
-export function ChatHeader({ sessionId, session, answering, busy, showTimeline, undo, redo }) {
+export function ChatHeader({ sessionId, session, select, answering, busy, showTimeline, undo, redo, preview, togglePreview }) {
   const { store } = useTurnmark();
   const { sessions } = useSessionList();
   const notices = useNotices();
@@ -44,6 +45,8 @@ export function ChatHeader({ sessionId, session, answering, busy, showTimeline, 
         </p>
       </div>
       <div className="head-actions">
+        <HistoryMenu select={select} current={sessionId} />
+        <button type="button" className="icon-button" aria-label="Preview" title="Preview" aria-pressed={preview} onClick={togglePreview} data-testid="toggle-preview"><Icon name="preview" /></button>
         <button type="button" className="icon-button" aria-label="Undo" title={`Undo (${KEY}Z)`} aria-keyshortcuts={isMac ? "Meta+Z" : "Control+Z"} disabled={!canUndo || busy} onClick={undo} data-testid="undo"><Icon name="undo" /></button>
         <button type="button" className="icon-button" aria-label="Redo" title={`Redo (${isMac ? "⇧⌘" : "Ctrl+Shift+"}Z)`} aria-keyshortcuts={isMac ? "Meta+Shift+Z" : "Control+Shift+Z"} disabled={!canRedo || busy} onClick={redo} data-testid="redo"><Icon name="redo" /></button>
         <button type="button" className="icon-button timeline-toggle" aria-label="Timeline" title="Timeline" onClick={showTimeline} data-testid="toggle-timeline"><Icon name="timeline" /></button>

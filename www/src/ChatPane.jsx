@@ -1,64 +1,107 @@
 // The middle pane: the messages of one chat, and where the next one is written.
-import { useCallback, useEffect, useLayoutEffect, useRef } from "react";
-import { useSession } from "turnmark/react";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useChatHistory, useTurnmark } from "turnmark/react";
 import { SUGGESTED } from "./assistant.js";
 import { ChatHeader } from "./ChatHeader.jsx";
 import { Composer } from "./Composer.jsx";
+import { excerpt, textOf } from "./format.js";
 import { Icon, Mark } from "./icons.jsx";
 import { Message } from "./Message.jsx";
-import { useReported } from "./notices.jsx";
-import { useInterrupted } from "./useInterrupted.js";
-import { useTurn } from "./useTurn.js";
+import { useNotices, useReported } from "./notices.jsx";
+import { Preview } from "./Preview.jsx";
 
-export function ChatPane({ sessionId, turns, startChat, showTimeline, undo, redo }) {
-  const session = useSession(sessionId);
-  useReported(session.error);
-  const turn = useTurn(turns, sessionId);
-  const { head, loading } = session;
-  // A finished turn is shown until the store has been read again.
-  const settled = turn?.settled && head?.id === turn.settled;
-  const messages = turn && !settled ? turn.messages : session.messages;
-  const answering = turn?.answering ?? false;
-  const provisional = !turn && (head?.provisional ?? false);
-  const interrupted = useInterrupted(sessionId, provisional);
-  const unsaved = turn?.unsaved ?? false;
-  const busy = answering || unsaved || provisional;
+/** A chat that does not exist yet: shows nothing, and is never written to. */
+const NEW = "a new chat";
+/** Versions are looked up for so many of the newest answers. */
+const RECENT = 40;
 
-  useEffect(() => {
-    if (settled) turns.forget(sessionId);
-  }, [settled, sessionId, turns]);
+export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo }) {
+  const { store } = useTurnmark();
+  const notices = useNotices();
+  const chat = useChatHistory({ sessionId: sessionId ?? NEW });
+  useReported(chat.error?.code === "ActiveRun" ? null : chat.error);
+  const unsaved = useSyncExternalStore(turns.subscribe, () => turns.isUnsaved(sessionId));
+  const { messages, head, streaming, interrupted, status } = chat;
+  const loading = status === "loading";
+  const answering = streaming?.mine ?? false;
+  const busy = streaming !== null || unsaved || interrupted !== null;
+  const [draft, setDraft] = useState(null);
+  const [preview, setPreview] = useState(false);
 
-  // What a turn is begun on: what is shown and the checkpoint it is from. Another tab replaces an unfinished one all the
-  // time; then the turn takes the newest it finds.
-  const base = [head === null || (provisional && !interrupted) ? null : head.id, messages];
   // For callbacks that must not make every message render again.
-  const latest = useRef(base);
-  latest.current = base;
-  const edit = useCallback((index, text) => turns.edit(sessionId, ...latest.current, index, text), [turns, sessionId]);
-  const regenerate = useCallback((index) => turns.regenerate(sessionId, ...latest.current, index), [turns, sessionId]);
-  const send = async (text) => turns.send(sessionId ?? (await startChat()), ...base, text);
+  const latest = useRef(null);
+  latest.current = { chat, messages, head };
 
+  /** Runs an action that a running answer forbids; it can be stopped for it. */
+  const guarded = useCallback(async (action) => {
+    try {
+      return await action();
+    } catch (error) {
+      if (error?.code === "ActiveRun") notices.fail(error, [{ label: "Stop it and go on", run: () => action({ abortRun: true }).catch(notices.fail) }]);
+      else notices.fail(error);
+      return null;
+    }
+  }, [notices]);
+  const goBack = useCallback((message, edit) => guarded(async (options) => {
+    const { chat: { restore, edit: editFrom, undo: takeBack } } = latest.current;
+    const done = await (edit ? editFrom : restore)(message.id, options);
+    if (edit) setDraft({ text: done.rawPrompt ?? textOf(message), key: done.checkpoint.id });
+    const count = done.removedMessageIds.length;
+    const files = done.matchedCheckpointId === null ? " No checkpoint was taken before it, so only the chat went back." : "";
+    notices.say(`Went back to before “${excerpt(textOf(message), 40)}”: ${count} ${count === 1 ? "message" : "messages"} taken away.${files}`, [{ label: "Undo", run: () => guarded(() => takeBack()) }]);
+    return done;
+  }), [guarded, notices]);
+  const regenerate = useCallback((index) => {
+    const { chat: now, messages: list } = latest.current;
+    const question = list.slice(0, index).findLast(({ role }) => role === "user");
+    return turns.regenerate(now, question, list[index] === undefined ? 0 : (list[index].variant ?? 0) + 1);
+  }, [turns]);
+  const show = useCallback((version) => guarded((options) => latest.current.chat.show(version, options)), [guarded]);
+  const versions = useCallback((id) => latest.current.chat.versions(id), []);
+
+  // A first message makes the session it is sent in, which seals the one before.
+  const pending = useRef(null);
+  const send = (text) => turns.send(chat, { text, parent: head?.id ?? null, isFirst: messages.length === 0 }).then((begun) => {
+    if (!begun) setDraft({ text, key: Date.now() });
+  });
+  const begin = async (text) => {
+    if (sessionId !== null) return send(text);
+    const made = await guarded((options) => store.newSession(options));
+    if (made === null) return setDraft({ text, key: Date.now() });
+    pending.current = { sessionId: made.sessionId, text };
+    return select(made.sessionId);
+  };
+  useEffect(() => {
+    if (loading || pending.current?.sessionId !== sessionId) return;
+    const { text } = pending.current;
+    pending.current = null;
+    send(text);
+  });
+
+  const stop = () => (turns.stop(sessionId) ? undefined : guarded(() => chat.abortRun()));
   const end = messages.at(-1);
-  const unanswered = !turn && !provisional && !loading && end?.role === "user";
+  const unanswered = !busy && !loading && end?.role === "user";
   const log = useStickToEnd(sessionId, messages);
 
   return (
     <main className="pane chat" data-testid="chat-pane">
-      <ChatHeader sessionId={sessionId} session={session} answering={answering} showTimeline={showTimeline} undo={undo} redo={redo} busy={busy} />
+      <ChatHeader sessionId={sessionId} session={chat} select={select} answering={answering} showTimeline={showTimeline} undo={undo} redo={redo} busy={busy} togglePreview={() => setPreview(!preview)} preview={preview} />
+      {preview && <Preview reloadKey={chat.reloadKey} />}
       <div className="messages" ref={log} role="log" aria-live="off" aria-label="Messages" aria-busy={loading || answering} tabIndex={0} data-testid="messages">
-        {messages.length === 0 && !loading && <Welcome send={send} />}
-        {session.error && messages.length === 0 && <p className="empty">This chat cannot be read: {session.error.message}</p>}
+        {messages.length === 0 && !loading && <Welcome send={begin} />}
+        {chat.error && messages.length === 0 && status === "error" && <p className="empty">This chat cannot be read: {chat.error.message}</p>}
         {messages.map((message, index) => (
           <Message
             key={message.id ?? index} message={message} index={index} last={index === messages.length - 1} busy={busy}
-            streaming={index === messages.length - 1 && message.role === "assistant" && (answering || (provisional && interrupted === false))} edit={edit} regenerate={regenerate}
+            streaming={streaming !== null && (message.id === streaming.messageId)} goBack={goBack} regenerate={regenerate}
+            asked={message.role === "assistant" && messages.length - index <= RECENT ? (messages[index - 1]?.id ?? null) : null} versions={versions} show={show} head={head?.id ?? null}
           />
         ))}
-        {provisional && interrupted && (
+        {interrupted && (
           <div className="resume" role="group" aria-label="Interrupted answer" data-testid="interrupted">
             <p><Icon name="warning" /><span><strong>Interrupted.</strong> The page that was writing this answer is gone. What had arrived by then is here.</span></p>
-            <button type="button" className="button primary small" onClick={() => turns.resume(sessionId, ...base)} data-testid="continue">Continue</button>
-            <button type="button" className="button small" onClick={() => turns.dismiss(sessionId, ...base)} data-testid="dismiss">Dismiss</button>
+            <button type="button" className="button primary small" onClick={() => guarded(() => chat.recover())} data-testid="keep">Keep it</button>
+            <button type="button" className="button small" onClick={() => guarded(() => chat.recover({ drop: true }))} data-testid="discard">Discard it</button>
           </div>
         )}
         {unanswered && (
@@ -68,16 +111,16 @@ export function ChatPane({ sessionId, turns, startChat, showTimeline, undo, redo
           </div>
         )}
         {unsaved && (
-          <div className="resume failed" role="group" aria-label="Unsaved turn" data-testid="unsaved">
-            <p><Icon name="warning" /><span><strong>Not saved.</strong> This turn is only on your screen.</span></p>
+          <div className="resume failed" role="group" aria-label="Unsaved answer" data-testid="unsaved">
+            <p><Icon name="warning" /><span><strong>Not saved.</strong> The end of this answer is only on your screen.</span></p>
             <button type="button" className="button primary small" onClick={() => turns.retry(sessionId)} data-testid="save-again">Save again</button>
-            <button type="button" className="button small" onClick={() => turns.forget(sessionId)}>Discard</button>
+            <button type="button" className="button small" onClick={() => turns.discard(sessionId)}>Discard</button>
           </div>
         )}
       </div>
       <Composer
-        sessionId={sessionId} answering={answering} disabled={unsaved || loading} send={send} stop={() => turns.stop(sessionId)}
-        hint={provisional && interrupted === false ? "Another tab is writing an answer here. If you send something now, its answer is kept as a branch." : null}
+        sessionId={sessionId} answering={streaming !== null} disabled={unsaved || loading || interrupted !== null} send={begin} stop={stop} draft={draft}
+        hint={streaming && !streaming.mine ? "Another tab is writing an answer here. You can stop it." : null}
       />
     </main>
   );
@@ -88,7 +131,7 @@ function Welcome({ send }) {
     <div className="welcome" data-testid="welcome">
       <Mark size={52} />
       <h2>A chat that keeps every turn</h2>
-      <p>Each turn becomes a checkpoint in this browser, stamped with how durable it really is. Roll back, fork, compare and undo from the timeline. Nothing leaves this page.</p>
+      <p>Each turn becomes a checkpoint in this browser, stamped with how durable it really is. Restore, edit, answer again, fork, compare and undo. Nothing leaves this page.</p>
       <ul className="suggestions">
         {SUGGESTED.map((text) => <li key={text}><button type="button" className="suggestion" onClick={() => send(text)} data-testid="suggestion">{text}</button></li>)}
       </ul>

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Icon } from "./icons.jsx";
 
 /** Where the next message is written. Its draft belongs to the chat it was begun in. */
-export function Composer({ sessionId, answering, disabled, send, stop, hint }) {
+export function Composer({ sessionId, answering, disabled, send, stop, hint, draft }) {
   const drafts = useRef(new Map());
   const field = useRef(null);
   const [text, setText] = useState("");
@@ -11,6 +11,13 @@ export function Composer({ sessionId, answering, disabled, send, stop, hint }) {
     setText(drafts.current.get(sessionId) ?? "");
     if (matchMedia("(hover: hover)").matches && !document.querySelector("dialog[open]")) field.current.focus();
   }, [sessionId]);
+  // What is to be written anew.
+  useEffect(() => {
+    if (!draft) return;
+    drafts.current.set(sessionId, draft.text);
+    setText(draft.text);
+    field.current.focus();
+  }, [draft]);
   useLayoutEffect(() => {
     field.current.style.height = "auto";
     field.current.style.height = `${field.current.scrollHeight}px`;

@@ -6,7 +6,6 @@ import { Icon } from "./icons.jsx";
 import { useNotices } from "./notices.jsx";
 import { RenameField } from "./RenameField.jsx";
 import { useClock } from "./useClock.js";
-import { useTurn } from "./useTurn.js";
 
 /** What kind of branch a session is, in words. */
 function branchOf({ conflictOf, forkedFrom }, orphan) {
@@ -15,12 +14,11 @@ function branchOf({ conflictOf, forkedFrom }, orphan) {
   return null;
 }
 
-export function SessionRow({ row: { session, depth, guides, last, orphan }, current, select, remove, turns }) {
+export function SessionRow({ row: { session, depth, guides, last, orphan }, current, select, remove }) {
   const { store } = useTurnmark();
   const notices = useNotices();
   const [renaming, setRenaming] = useState(false);
   const main = useRef(null);
-  const turn = useTurn(turns, session.id);
   const now = useClock(session.updatedAt);
   const title = session.title ?? "Untitled chat";
   const branch = branchOf(session, orphan);
@@ -54,7 +52,7 @@ export function SessionRow({ row: { session, depth, guides, last, orphan }, curr
             </span>
             <span className="session-meta">
               {branch?.label && <span className="tag warn">{branch.label}</span>}
-              {turn?.answering ? <span className="tag live">answering</span> : session.provisional && <span className="tag warn">unfinished</span>}
+              {(session.run !== null || session.provisional) && <span className="tag warn">unfinished</span>}
               {branch && !branch.label && <span className="sr-only">{branch.text}</span>}
               {plural(session.messageCount, "message")} · {age(session.updatedAt, now)}
             </span>

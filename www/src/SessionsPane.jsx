@@ -8,7 +8,7 @@ import { sessionRows } from "./sessionTree.js";
 
 const THEME_ICONS = { auto: "auto", light: "sun", dark: "moon" };
 
-export function SessionsPane({ selected, select, theme, actions, turns }) {
+export function SessionsPane({ selected, select, theme, actions }) {
   const { sessions, loading } = useSessionList();
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();
@@ -27,7 +27,7 @@ export function SessionsPane({ selected, select, theme, actions, turns }) {
         {sessions.length > 7 && <input type="search" className="field" placeholder="Find a chat" aria-label="Find a chat by its title" value={search} onChange={(event) => setSearch(event.target.value)} data-testid="session-search" />}
       </div>
       <ul className="session-list" aria-label="Chats, newest first" aria-busy={loading} onKeyDown={onArrowKeys} data-testid="session-list">
-        {rows.map((row) => <SessionRow key={row.session.id} row={row} current={row.session.id === selected} select={select} remove={actions.remove} turns={turns} />)}
+        {rows.map((row) => <SessionRow key={row.session.id} row={row} current={row.session.id === selected} select={select} remove={actions.remove} />)}
         {!loading && rows.length === 0 && <li className="empty">{wanted === "" ? "No chats yet. Say something, or drop a ChatGPT export on this page." : "No chat has such a title."}</li>}
       </ul>
       <footer className="pane-foot">

@@ -39,7 +39,7 @@ export const TOPICS = [
   {
     match: /checkpoint|timeline|snapshot/,
     answers: [
-      "A checkpoint is an immutable record of the session at one instant. This demo makes two for each turn: one when your question is in, **before** I start to answer, and one when the answer is complete.\n\nA checkpoint costs what is *new*, not what exists. A thousand checkpoints of a thousand-message chat do not store a million messages; they store a thousand.",
+      "A checkpoint is an immutable record of the session at one instant. This demo makes three for each turn: one **before** your question exists, one when it is in, and one when the answer is complete.\n\nA checkpoint costs what is *new*, not what exists. A thousand checkpoints of a thousand-message chat do not store a million messages; they store a thousand.",
       "Click an entry of the timeline and you see what it knows: who wrote it and why, how many messages it reaches, how large they are, the checkpoint it continues from, and how durable it really is. From there you can **roll back**, **fork** or **compare**.",
       "```js\nfor await (const cp of session.checkpoints({ limit: 3 })) {\n  console.log(cp.seq, cp.kind, cp.messageCount, cp._durability.level);\n}\n```\n\nThat is all the timeline on the right does, with buttons.",
     ],

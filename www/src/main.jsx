@@ -5,9 +5,11 @@
 //   sessions     new-chat, session-list, session-row (data-session-id, data-depth, data-conflict), session-open,
 //                session-rename, rename-field, session-delete, session-search, open-import, export-all, open-storage
 //   chat         chat-title, chat-status, undo, redo, toggle-timeline, messages, message (data-role, data-message-id),
-//                message-text, message-ending, message-part, message-edit, edit-field, edit-save, message-regenerate,
+//                message-text, message-ending, message-part, message-restore, message-edit, message-regenerate, versions,
+//                version-before, version-after, history, history-list, history-entry, history-newer, history-older, history-page,
+//                new-session, toggle-preview, preview, reload-key,
 //                composer, composer-hint, send, stop, welcome, suggestion
-//   recovery     interrupted + continue / dismiss; unanswered + answer; unsaved + save-again
+//   recovery     interrupted + keep / discard; unanswered + answer; unsaved + save-again
 //   timeline     timeline, checkpoint (data-checkpoint-id, data-kind, data-source, data-level, data-head), stamp,
 //                checkpoint-open, checkpoint-details, checkpoint-rollback, checkpoint-fork, checkpoint-compare,
 //                checkpoint-pin, compare-bar, timeline-more, devtools-hint
@@ -56,7 +58,7 @@ createRoot(document.getElementById("root")).render(
     <NoticesProvider>
       <ErrorBoundary show={(error) => <Start status="error" error={error} />}>
         <TurnmarkProvider options={options} fallback={(connection) => <Start {...connection} />}>
-          <App options={options} />
+          <App />
         </TurnmarkProvider>
       </ErrorBoundary>
     </NoticesProvider>

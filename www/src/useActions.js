@@ -6,7 +6,7 @@ import { download } from "./importFile.js";
 
 const nameOf = ({ id, name }) => (name ? `“${excerpt(name, 40)}”` : shortId(id));
 
-export function useActions({ store, sessionId, select, turns, notices, ask, show }) {
+export function useActions({ store, sessionId, select, notices, ask, show }) {
   return useMemo(() => {
     /** Runs an action; what fails is told. Resolves to whether it worked. */
     const attempt = async (action) => {
@@ -14,14 +14,17 @@ export function useActions({ store, sessionId, select, turns, notices, ask, show
         await action();
         return true;
       } catch (error) {
+        if (error?.code === "ActiveRun") {
+          notices.fail(error, [{ label: "Stop it and go on", run: () => attempt(() => action({ abortRun: true })) }]);
+          return false;
+        }
         const branch = error?.branch;
         notices.fail(error, branch ? [{ label: "Open the branch", run: () => select(branch.sessionId) }] : []);
         return false;
       }
     };
-    const step = (name) => () => attempt(async () => {
-      turns.forget(sessionId);
-      const { targetCheckpointId } = await store[name](sessionId, { load: false });
+    const step = (name) => () => attempt(async (options) => {
+      const { targetCheckpointId } = await store[name](sessionId, { load: false, ...options });
       notices.announce(name === "undo" ? `Undone. Now at checkpoint ${shortId(targetCheckpointId)}.` : "Redone.");
     });
     return {
@@ -31,11 +34,9 @@ export function useActions({ store, sessionId, select, turns, notices, ask, show
       openImport: () => show({ name: "import", file: null }),
       openStorage: () => show({ name: "storage" }),
       compare: (from, to) => show({ name: "compare", from, to }),
-      rollback: (checkpoint) => attempt(async () => {
-        turns.forget(sessionId);
-        const { checkpoint: live, restorePointId } = await store.checkpoints.rollback(sessionId, checkpoint.id, { load: false });
+      rollback: (checkpoint) => attempt(async (options) => {
+        const { checkpoint: live, restorePointId } = await store.checkpoints.rollback(sessionId, checkpoint.id, { load: false, ...options });
         const takeBack = () => attempt(async () => {
-          turns.forget(sessionId);
           const { headCheckpointId } = await (await store.session(sessionId)).summary();
           // Whatever was done since then: what was left is what comes back.
           if (headCheckpointId === live.id) await store.undo(sessionId, { load: false });
@@ -55,7 +56,6 @@ export function useActions({ store, sessionId, select, turns, notices, ask, show
         text: `“${session.title ?? "Untitled chat"}” and its ${session.checkpointCount} checkpoints are deleted from this browser. Forks keep what they share. This cannot be undone.`,
         confirm: "Delete",
         run: () => attempt(async () => {
-          turns.forget(session.id);
           await (await store.session(session.id)).delete();
           if (session.id === sessionId) select(null);
           focusComposer();
@@ -66,5 +66,5 @@ export function useActions({ store, sessionId, select, turns, notices, ask, show
         notices.say("Exported every chat with its whole history into one file.");
       }),
     };
-  }, [store, sessionId, select, turns, notices, ask, show]);
+  }, [store, sessionId, select, notices, ask, show]);
 }

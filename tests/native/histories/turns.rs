@@ -125,6 +125,12 @@ impl World {
                     work.listed |= !new.is_empty();
                     work.messages.extend(new);
                     self.branch(tab, session, branch, work, true).await;
+                    // It goes on there, and no more here.
+                    if let Some(line) = self.model.lines.get_mut(session)
+                        && line.run.as_ref().is_some_and(|run| run.id == own.run)
+                    {
+                        line.run = None;
+                    }
                 }
                 return expected;
             }

@@ -230,8 +230,8 @@ impl World {
         let version = self.model.lines.get(session).map(|line| line.version);
         let stale = self.seen[tab].get(session).is_some_and(|seen| Some(seen.version) != version);
         let expected = match expected {
-            _ if stale && version.is_some() => Err(Code::Conflict),
             _ if self.busy(tab, session) => Err(Code::ActiveRun),
+            _ if stale && version.is_some() => Err(Code::Conflict),
             expected => expected,
         };
         let own = self.own_run(tab, session);
