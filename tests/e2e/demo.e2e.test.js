@@ -298,6 +298,30 @@ test("the preview is loaded anew, by another address, after every answer and eve
   await page.frameLocator("[data-testid=preview] iframe").getByText(third).waitFor();
 });
 
+test("images beside a prompt are kept with it: Restore and Edit bring them back", async (t) => {
+  // A-05, A-12.
+  const { page } = await demo(t);
+  const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+  const files = [1, 2, 3, 4, 5, 6].map((n) => ({ name: `shot ${n}.png`, mimeType: "image/png", buffer: Buffer.concat([png, Buffer.alloc(600, n)]) }));
+  await page.getByTestId("attach-file").setInputFiles(files);
+  await page.getByTestId("notice").getByText("at most 5 images").waitFor();
+  const names = () => page.locator("[data-testid=attachments] img").evaluateAll((list) => list.map(({ alt }) => alt));
+  assert.deepEqual(await names(), files.slice(0, 5).map(({ name }) => name));
+  await say(page, "say: with images");
+  assert.equal(await page.getByTestId("attachments").count(), 0);
+  assert.match((await texts(page))[0], /shot 1\.png, shot 2\.png/);
+  await page.locator("[data-role=user]").hover();
+  await page.getByTestId("message-restore").click();
+  await shown(page, 0);
+  assert.deepEqual([await names(), await page.getByTestId("composer").inputValue()], [files.slice(0, 5).map(({ name }) => name), ""]);
+  await page.getByTestId("undo").click();
+  await shown(page, 2);
+  await page.locator("[data-role=user]").hover();
+  await page.getByTestId("message-edit").click();
+  await shown(page, 0);
+  assert.deepEqual([(await names()).length, await page.getByTestId("composer").inputValue()], [5, "say: with images"]);
+});
+
 /** Chooses a file in the import dialog. */
 async function chooses(page, name, text) {
   await page.getByTestId("open-import").click();

@@ -45,7 +45,9 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
   const goBack = useCallback((message, edit) => guarded(async (options) => {
     const { chat: { restore, edit: editFrom, undo: takeBack } } = latest.current;
     const done = await (edit ? editFrom : restore)(message.id, options);
-    if (edit) setDraft({ text: done.rawPrompt ?? textOf(message), key: done.checkpoint.id });
+    // The images that were beside the prompt come back with either; its words only with Edit (A-24).
+    const images = done.ui.screenshots ?? [];
+    if (edit || images.length > 0) setDraft({ text: edit ? (done.rawPrompt ?? textOf(message)) : "", images, key: done.checkpoint.id });
     const count = done.removedMessageIds.length;
     const files = done.matchedCheckpointId === null ? " No checkpoint was taken before it, so only the chat went back." : "";
     notices.say(`Went back to before “${excerpt(textOf(message), 40)}”: ${count} ${count === 1 ? "message" : "messages"} taken away.${files}`, [{ label: "Undo", run: () => guarded(() => takeBack()) }]);
@@ -61,21 +63,21 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
 
   // A first message makes the session it is sent in, which seals the one before.
   const pending = useRef(null);
-  const send = (text) => turns.send(chat, { text, parent: head?.id ?? null, isFirst: messages.length === 0 }).then((begun) => {
-    if (!begun) setDraft({ text, key: Date.now() });
+  const send = (text, images) => turns.send(chat, { text, images, parent: head?.id ?? null, isFirst: messages.length === 0 }).then((begun) => {
+    if (!begun) setDraft({ text, images, key: Date.now() });
   });
-  const begin = async (text) => {
-    if (sessionId !== null) return send(text);
+  const begin = async (text, images = []) => {
+    if (sessionId !== null) return send(text, images);
     const made = await guarded((options) => store.newSession(options));
-    if (made === null) return setDraft({ text, key: Date.now() });
-    pending.current = { sessionId: made.sessionId, text };
+    if (made === null) return setDraft({ text, images, key: Date.now() });
+    pending.current = { sessionId: made.sessionId, text, images };
     return select(made.sessionId);
   };
   useEffect(() => {
     if (loading || pending.current?.sessionId !== sessionId) return;
-    const { text } = pending.current;
+    const { text, images } = pending.current;
     pending.current = null;
-    send(text);
+    send(text, images);
   });
 
   const stop = () => (turns.stop(sessionId) ? undefined : guarded(() => chat.abortRun()));

@@ -1,14 +1,20 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { MOST, imagesOf } from "./attachments.js";
 import { Icon } from "./icons.jsx";
+import { useNotices } from "./notices.jsx";
 
 /** Where the next message is written. Its draft belongs to the chat it was begun in. */
 export function Composer({ sessionId, answering, disabled, send, stop, hint, draft }) {
   const drafts = useRef(new Map());
   const field = useRef(null);
+  const picker = useRef(null);
+  const notices = useNotices();
   const [text, setText] = useState("");
+  const [images, setImages] = useState([]);
 
   useEffect(() => {
     setText(drafts.current.get(sessionId) ?? "");
+    setImages([]);
     if (matchMedia("(hover: hover)").matches && !document.querySelector("dialog[open]")) field.current.focus();
   }, [sessionId]);
   // What is to be written anew.
@@ -16,6 +22,7 @@ export function Composer({ sessionId, answering, disabled, send, stop, hint, dra
     if (!draft) return;
     drafts.current.set(sessionId, draft.text);
     setText(draft.text);
+    setImages(draft.images ?? []);
     field.current.focus();
   }, [draft]);
   useLayoutEffect(() => {
@@ -31,7 +38,22 @@ export function Composer({ sessionId, answering, disabled, send, stop, hint, dra
     event?.preventDefault();
     if (text.trim() === "" || answering || disabled) return;
     write("");
-    send(text.trim());
+    setImages([]);
+    send(text.trim(), images);
+  };
+  const attach = async (files) => {
+    try {
+      const { images: added, refused } = await imagesOf(files, MOST - images.length);
+      setImages((list) => [...list, ...added].slice(0, MOST));
+      if (refused) notices.say(`Not attached: ${refused}.`);
+    } catch (error) {
+      notices.fail(error);
+    }
+  };
+  const onPaste = (event) => {
+    if (event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    attach(event.clipboardData.files);
   };
   const onKeyDown = (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -42,10 +64,22 @@ export function Composer({ sessionId, answering, disabled, send, stop, hint, dra
   return (
     <form className="composer" onSubmit={submit}>
       {hint && <p className="composer-hint" data-testid="composer-hint">{hint}</p>}
+      {images.length > 0 && (
+        <ul className="attachments" aria-label="Images that go with the message" data-testid="attachments">
+          {images.map((image) => (
+            <li key={image.id}>
+              <img src={image.dataUrl} alt={image.filename ?? "Attached image"} />
+              <button type="button" className="icon-button" aria-label={`Remove ${image.filename ?? "the image"}`} onClick={() => setImages(images.filter(({ id }) => id !== image.id))}><Icon name="close" size={14} /></button>
+            </li>
+          ))}
+        </ul>
+      )}
       <div className="composer-box">
+        <input ref={picker} type="file" accept="image/*" multiple hidden onChange={(event) => { attach(event.target.files); event.target.value = ""; }} data-testid="attach-file" />
+        <button type="button" className="icon-button" aria-label="Attach images" title="Attach images: they are kept with the prompt" disabled={images.length >= MOST} onClick={() => picker.current.click()} data-testid="attach"><Icon name="image" /></button>
         <textarea
           id="composer" ref={field} rows={1} value={text} placeholder="Ask the built-in assistant" aria-label="Message" aria-describedby="composer-keys"
-          onChange={(event) => write(event.target.value)} onKeyDown={onKeyDown} data-testid="composer"
+          onChange={(event) => write(event.target.value)} onKeyDown={onKeyDown} onPaste={onPaste} data-testid="composer"
         />
         {answering
           ? <button key="stop" type="button" className="send stop" aria-label="Stop answering" title="Stop" onClick={stop} data-testid="stop"><Icon name="stop" /></button>

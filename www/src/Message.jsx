@@ -28,6 +28,7 @@ export const Message = memo(function Message({ message, index, streaming, busy, 
           {role === "tool" && <p className="tool-name">{message.metadata?.author ?? "Tool"}</p>}
           {streaming && text === "" ? <span className="thinking" aria-label="Thinking"><i /><i /><i /></span> : <RichText text={text} />}
           {kept.map((part, i) => <Part key={i} part={part} />)}
+          {Array.isArray(message.images) && <p className="tool-name"><Icon name="image" size={14} /> {message.images.map(anyText).join(", ")}</p>}
         </div>
         {ending && <p className="message-ending" data-testid="message-ending"><Icon name="warning" size={14} />{ending}</p>}
         {!streaming && (

@@ -7,7 +7,7 @@
 //   chat         chat-title, chat-status, undo, redo, toggle-timeline, messages, message (data-role, data-message-id),
 //                message-text, message-ending, message-part, message-restore, message-edit, message-regenerate, versions,
 //                version-before, version-after, history, history-list, history-entry, history-newer, history-older, history-page,
-//                new-session, toggle-preview, preview, reload-key,
+//                new-session, attach, attach-file, attachments, toggle-preview, preview, reload-key,
 //                composer, composer-hint, send, stop, welcome, suggestion
 //   recovery     interrupted + keep / discard; unanswered + answer; unsaved + save-again
 //   timeline     timeline, checkpoint (data-checkpoint-id, data-kind, data-source, data-level, data-head), stamp,

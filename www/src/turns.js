@@ -85,9 +85,10 @@ export function createTurns({ pace, onError, onConflict, onSpoken }) {
     isUnsaved: (sessionId) => unsaved.has(sessionId),
 
     /** Asks something new at the end of the chat. `parent` is the checkpoint that is shown: a newer one makes it a branch. */
-    send: (chat, { text, parent, isFirst, ui }) => run(async () => {
-      const turn = await begin(chat, { raw: text, ...(ui && { ui }), ...(parent && { metadata: { parentCheckpointId: parent } }) });
-      await turn.append([{ id: newId(), role: "user", content: text, createdAt: Date.now() }], { metadata: { name: excerpt(text) } });
+    send: (chat, { text, images, parent, isFirst }) => run(async () => {
+      const turn = await begin(chat, { raw: text, ui: { screenshots: images }, ...(parent && { metadata: { parentCheckpointId: parent } }) });
+      const attached = images.length > 0 && { images: images.map(({ filename }) => filename ?? "image") };
+      await turn.append([{ id: newId(), role: "user", content: text, createdAt: Date.now(), ...attached }], { metadata: { name: excerpt(text) } });
       if (isFirst) await chat.setTitle(turn.sessionId, titleOf(text));
       speak(turn, answer(text, 0), 0).catch(onError);
     }),
