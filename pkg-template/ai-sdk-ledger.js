@@ -18,6 +18,8 @@ export function createLedger({ store, sessionId, options, moved }) {
   const listeners = new Set();
   let snapshot = Object.freeze({ ...BLANK, sessionId });
   let writes = 0;
+  /** The newest race that was lost and not told of yet. */
+  let lost = null;
 
   const ledger = {
     store,
@@ -91,7 +93,13 @@ export function createLedger({ store, sessionId, options, moved }) {
     /** Another writer was first. The refused work is on a branch, and so is this chat from now on. */
     async branchOff(error) {
       await ledger.open(error.branch.sessionId);
-      options().onConflict?.({ branch: error.branch, error });
+      lost = { branch: error.branch, error };
+    },
+    /** Tells of a lost race once the chat is at rest: whoever opens the branch then cuts off no answer. */
+    tellConflict() {
+      const conflict = lost;
+      lost = null;
+      if (conflict) options().onConflict?.(conflict);
     },
     /** {@link branchOff} after a write that the branch holds whole: `list`. Rethrows what is no lost race. */
     async lostTo(error, list) {

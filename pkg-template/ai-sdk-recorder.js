@@ -283,6 +283,7 @@ export function createRecorder({ store, sessionId, chat, options, waitFor, retir
       if (busy && next < 0) return patch();
       if (patchOver()) return attempt(() => ledger.put(messages().slice(0, next < 0 ? undefined : next)));
     }
+    if (!busy) ledger.tellConflict();
     if (!busy && sameItems(seen.messages, ledger.saved)) {
       if (behind || (heard !== null && heard !== ledger.head)) refresher.refresh();
       behind = false;
@@ -316,6 +317,7 @@ export function createRecorder({ store, sessionId, chat, options, waitFor, retir
   function close() {
     if (closed) return;
     closed = true;
+    ledger.tellConflict();
     unlisten();
     refresher.stop();
     if (ledger.session) lastShown.set(key, { sessionId: ledger.session.id, head: ledger.head, saved: ledger.saved });

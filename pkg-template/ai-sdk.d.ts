@@ -20,7 +20,10 @@ export interface DurableChatOptions<M extends UIMessage = UIMessage> extends Dur
   instance?: object;
   /** Hears of every failure, once. Default: the provider's `onError`. */
   onError?: (error: TurnmarkError) => void;
-  /** Another writer was first: this chat goes on in a branch, which holds all that was refused. */
+  /**
+   * Another writer was first: this chat goes on in a branch, which holds all that was refused. `sessionId` says so at once; this is called
+   * when the answer is over and stored, so that opening the branch here cuts nothing off.
+   */
   onConflict?: (conflict: { branch: { sessionId: string; checkpointId: string }; error: TurnmarkError }) => void;
 }
 

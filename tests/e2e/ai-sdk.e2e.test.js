@@ -150,3 +150,81 @@ test("edit takes a message and what follows away for good, and gives back what w
   await settled(page, 4);
   assert.deepEqual(await failures(page), []);
 });
+
+test("a tool's output is stored with the answer that goes on by itself; a call that nobody answered is sent as a failed one", async (t) => {
+  const { page } = await opened(t);
+  await say(page, "look");
+  await settled(page, 2);
+  await page.evaluate(() => window.chat.addToolOutput({ tool: "look", toolCallId: "call-1", output: "waves" }));
+  await page.waitForFunction(() => /more words$/.test(document.querySelectorAll("[data-testid=message]")[1].textContent));
+  await settled(page, 2);
+  const calls = (messages) => messages.flatMap(({ parts }) => parts).filter(({ type }) => type === "tool-look").map(({ state }) => state);
+  const live = () => page.evaluate(() => window.chat.messages);
+  const before = await live();
+  assert.deepEqual(calls(before), ["output-available"]);
+  await reload(page);
+  assert.deepEqual(await live(), before);
+
+  // This time nobody gives the output.
+  await say(page, "look again");
+  await settled(page, 4);
+  await reload(page);
+  await settled(page, 4);
+  await say(page, "never mind");
+  await settled(page, 6);
+  assert.deepEqual(calls(await live()), ["output-available", "input-available"], "the chat has what was received");
+  assert.deepEqual(calls(await page.evaluate(() => window.sent.at(-1))), ["output-available", "output-error"]);
+  assert.deepEqual(await failures(page), []);
+});
+
+/** A second tab of the same browser. */
+async function tab(t, context) {
+  const page = await openPage(t, context, `${origin}/#a`);
+  await ready(page);
+  return page;
+}
+
+test("a turn that another tab has finished is shown without a reload, and the next one goes on top of it", async (t) => {
+  const { context, page } = await opened(t);
+  const other = await tab(t, context);
+  await say(page, "one");
+  await settled(other, 2);
+  await say(other, "two");
+  await settled(page, 4);
+  assert.deepEqual(await shown(page), ["one", answer(1, "one"), "two", answer(1, "two")]);
+  assert.deepEqual(await shown(other), await shown(page));
+  for (const each of [page, other]) assert.deepEqual([await failures(each), await each.evaluate(() => window.branches)], [[], []]);
+});
+
+for (const follow of [false, true]) {
+  const where = follow ? ", also when its address moves there at once" : "";
+  test(`a tab that sends while another one is being answered goes on in a branch, and neither loses anything${where}`, async (t) => {
+    const { context, page } = await opened(t);
+    await say(page, "one");
+    const other = await tab(t, context);
+    await settled(other, 2);
+    await page.evaluate(() => {
+      window.holdAfter = 3;
+      window.durable.sendMessage({ text: "first" });
+    });
+    // The question of a turn that is still being answered is seen by both.
+    await other.waitForFunction(() => document.querySelectorAll("[data-testid=message]").length === 3);
+    await other.evaluate((moves) => {
+      window.follow = moves;
+      window.durable.sendMessage({ text: "second" });
+    }, follow);
+    await settled(other, 5);
+    const [branch, ...more] = await other.evaluate(() => window.branches);
+    assert.deepEqual([more, await other.evaluate(() => window.durable.sessionId)], [[], branch]);
+    const kept = ["one", answer(1, "one"), "first", "second", answer(1, "second")];
+    assert.deepEqual(await shown(other), kept);
+    await page.evaluate(() => { window.holdAfter = Infinity; });
+    await settled(page, 4);
+    assert.deepEqual(await shown(page), ["one", answer(1, "one"), "first", answer(2, "first")]);
+    await other.evaluate((id) => { location.hash = id; }, branch);
+    await reload(other);
+    await settled(other, 5);
+    assert.deepEqual(await shown(other), kept);
+    for (const each of [page, other]) assert.deepEqual(await failures(each), []);
+  });
+}

@@ -60,6 +60,7 @@ function scripted() {
         request.send({ type: "finish-step" }, { type: "finish" });
         controller.close();
       },
+      close: () => controller.close(),
       fail: (error) => controller.error(error),
     };
     options.abortSignal?.addEventListener("abort", () => controller.error(Object.assign(new Error("aborted"), { name: "AbortError" })));
@@ -387,7 +388,7 @@ describe("useDurableChat", () => {
     for (const chatId of [undefined, "one for all"]) {
       const transport = scripted();
       const store = await withChat("b", [user("ub"), assistant("ab")]);
-      const props = (sessionId) => ({ sessionId, store, transport, chat: { id: chatId ?? sessionId, transport } });
+      const props = (sessionId) => ({ sessionId, store, transport, chat: { id: chatId ?? sessionId, transport, throttle: chatId ? 40 : undefined } });
       const view = await mount(props("a"), { strict: true });
       view.history().sendMessage({ text: "q" });
       const request = await transport.next();
@@ -594,6 +595,41 @@ describe("useDurableChat", () => {
     assert.deepEqual(store.messages("s")[1].parts.filter(({ type }) => type === "tool-ask").map(({ state }) => state), ["output-available"]);
   });
 
+  test("an answer that went on by itself is finished in the store too when its end brings nothing new", async () => {
+    const transport = scripted();
+    const asked = { id: "a1", role: "assistant", parts: [{ type: "tool-ask", toolCallId: "c", state: "input-available", input: {} }] };
+    const store = await withChat("s", [user("u1"), asked]);
+    const view = await mount({ sessionId: "s", store, chat: { id: "s", transport, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls } });
+    await view.ready();
+    view.chat().addToolOutput({ tool: "ask", toolCallId: "c", output: "yes" });
+    const request = await transport.next();
+    request.start("a1");
+    request.send({ type: "data-note", data: 1 });
+    await eventually(() => assert.ok(store.messages("s")[1].parts.some(({ type }) => type === "data-note")), 800);
+    assert.equal(store.row("s").checkpoints.at(-1).checkpoint.provisional, true);
+    request.close();
+    await eventually(() => assert.equal(store.row("s").checkpoints.at(-1).checkpoint.provisional, false));
+  });
+
+  test("regenerate in mid-answer stops the answer first, and keeps what arrived of it as a version", async () => {
+    const [store, transport] = [fakeStore(), scripted()];
+    const view = await mount({ sessionId: "s", store, transport });
+    view.history().sendMessage({ text: "q" });
+    const request = await transport.next();
+    request.start("a1");
+    request.say("half");
+    await eventually(() => assert.equal(texts(view.history().messages), "q | half"));
+    const again = view.history().regenerate();
+    await answers(transport, "a2", "whole");
+    await again;
+    assert.equal(texts(store.messages("s")), "q | whole");
+    assert.equal(request.options.abortSignal.aborted, true);
+    const [first, second, ...none] = await view.history().versions(view.history().messages[0].id);
+    assert.equal(none.length, 0);
+    const shown = ({ checkpointId }) => texts(store.row("s").checkpoints.find(({ checkpoint }) => checkpoint.id === checkpointId).state.messages);
+    assert.deepEqual([first, second].map(shown), ["q | half", "q | whole"]);
+  });
+
   test("a message that is sent while an answer is written is a turn of its own, with its own prompt", async () => {
     const [store, transport] = [fakeStore(), scripted()];
     const view = await mount({ sessionId: "s", store, chat: { id: "s", transport, experimental_queue: true } });
@@ -640,7 +676,11 @@ describe("useDurableChat", () => {
     const transport = scripted();
     const store = await withChat("s", [user("u1"), assistant("a1")]);
     const branches = [];
-    const view = await mount({ sessionId: "s", store, transport, onConflict: ({ branch }) => branches.push(branch.sessionId) });
+    const whenTold = [];
+    const view = await mount({ sessionId: "s", store, transport, onConflict: ({ branch }) => {
+      branches.push(branch.sessionId);
+      whenTold.push(texts(store.messages(branch.sessionId).slice(-2)));
+    } });
     await view.ready();
     // Another tab's answer is being written.
     const other = store.remote("s");
@@ -648,8 +688,15 @@ describe("useDurableChat", () => {
     const theirs = await other.begin({ raw: "theirs" });
     await theirs.append([user("u9", "theirs")]);
     const sending = view.history().sendMessage({ text: "mine" });
-    await answers(transport, "a2");
+    const request = await transport.next();
+    await eventually(() => assert.notEqual(view.history().sessionId, "s"));
+    request.start("a2");
+    request.say("text of a2");
+    await eventually(() => assert.equal(texts(view.history().messages.slice(-1)), "text of a2"));
+    assert.deepEqual(branches, [], "opening the branch now would cut the answer off");
+    request.done();
     await sending;
+    await eventually(() => assert.deepEqual(whenTold, ["mine | text of a2"]));
     assert.equal(branches.length, 1);
     assert.equal(view.history().sessionId, branches[0]);
     assert.equal(texts(store.messages(branches[0]).slice(-2)), "mine | text of a2");
@@ -740,6 +787,39 @@ describe("useDurableChat", () => {
     await sleep(30);
     assert.equal(view.errors.length, 1);
     assert.equal(store.messages("s").length, 2);
+  });
+
+  test("a change that no render has shown yet is part of the prompt checkpoint of what is sent right after it", async () => {
+    const transport = scripted();
+    const store = await withChat("s", [user("u1"), assistant("a1")]);
+    const view = await mount({ sessionId: "s", store, transport });
+    await view.ready();
+    view.chat().setMessages((messages) => [messages[0], { ...messages[1], metadata: { rating: 5 } }]);
+    const sending = view.history().sendMessage({ text: "q" });
+    await answers(transport, "a2");
+    await sending;
+    const { state } = store.row("s").checkpoints.find(({ checkpoint }) => checkpoint.kind === "prompt-before");
+    assert.deepEqual(state.messages[1].metadata, { rating: 5 });
+    assert.equal(texts(store.messages("s")), "text of u1 | text of a1 | q | text of a2");
+  });
+
+  test("a change that was made over what another tab has written meanwhile goes to a branch, and overwrites nothing", async () => {
+    let hold;
+    const transport = scripted();
+    const store = await withChat("s", [user("u1"), assistant("a1")], { gate: (operation) => (operation === "put" ? hold : undefined) });
+    const branches = [];
+    const view = await mount({ sessionId: "s", store, transport, onConflict: ({ branch }) => branches.push(branch.sessionId) });
+    await view.ready();
+    let release;
+    hold = new Promise((resolve) => (release = resolve));
+    view.chat().setMessages((messages) => [messages[0], { ...messages[1], metadata: { rating: 5 } }]);
+    await eventually(() => assert.ok(store.log.some((line) => line.startsWith("put"))));
+    store.row("s").checkpoints.push({ checkpoint: { id: "theirs", sessionId: "s", messageCount: 3 }, state: { messages: [user("u1"), assistant("a1"), user("u2")] } });
+    release();
+    await eventually(() => assert.equal(branches.length, 1));
+    assert.equal(ids(store.messages("s")), "u1 a1 u2");
+    assert.deepEqual(store.messages(branches[0])[1].metadata, { rating: 5 });
+    assert.deepEqual([view.history().sessionId, ids(view.history().messages), view.errors], [branches[0], "u1 a1", []]);
   });
 
   test("messages that the application brings along are kept when nothing is stored, and give way when something is", async () => {

@@ -1,9 +1,10 @@
 // A chat on the AI SDK whose history turnmark/ai-sdk keeps. The address says which session: `#a`. The model is a transport in this page:
-// it says "answer N to TEXT" word by word, and waits after `window.holdAfter` words.
+// it says "answer N to TEXT" word by word, and waits after `window.holdAfter` words. Asked to "look", it calls a tool of the page first.
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { useChat } from "@ai-sdk/react";
-import { useDurableChat } from "turnmark/ai-sdk";
+import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
+import { safeToSend, useDurableChat } from "turnmark/ai-sdk";
 import { open } from "turnmark/inline";
 import { TurnmarkProvider, useTurnmark } from "turnmark/react";
 
@@ -11,15 +12,28 @@ const textOf = ({ parts }) => parts.filter(({ type }) => type === "text").map(({
 const sleep = (time) => new Promise((resolve) => { setTimeout(resolve, time); });
 window.holdAfter = Infinity;
 window.failures = [];
+window.branches = [];
+window.sent = [];
 let answers = 0;
 
 const transport = {
   async sendMessages({ messages, abortSignal }) {
+    window.sent.push(safeToSend(messages));
+    if (messages.at(-1).role === "user" && /^look/.test(textOf(messages.at(-1)))) {
+      const call = { type: "tool-input-available", toolCallId: `call-${messages.length}`, toolName: "look", input: { at: "sea" } };
+      return new ReadableStream({
+        start(controller) {
+          for (const chunk of [{ type: "start" }, { type: "start-step" }, call, { type: "finish-step" }, { type: "finish" }]) controller.enqueue(chunk);
+          controller.close();
+        },
+      });
+    }
     answers += 1;
     const words = `answer ${answers} to ${textOf(messages.findLast(({ role }) => role === "user"))} and a few more words`.match(/\s*\S+/g);
     return new ReadableStream({
       async start(controller) {
         controller.enqueue({ type: "start" });
+        controller.enqueue({ type: "start-step" });
         controller.enqueue({ type: "reasoning-start", id: "r" });
         controller.enqueue({ type: "reasoning-delta", id: "r", delta: "thinking" });
         controller.enqueue({ type: "reasoning-end", id: "r" });
@@ -30,6 +44,7 @@ const transport = {
           do await sleep(10); while (spoken + 1 >= window.holdAfter && !abortSignal?.aborted);
         }
         controller.enqueue({ type: "text-end", id: "t" });
+        controller.enqueue({ type: "finish-step" });
         controller.enqueue({ type: "finish" });
         controller.close();
       },
@@ -40,8 +55,15 @@ const transport = {
 
 function Chat({ sessionId }) {
   const { store } = useTurnmark();
-  const chat = useChat({ id: sessionId, transport });
-  const history = useDurableChat(chat, { sessionId, onError: (error) => window.failures.push(`${error.code}: ${error.message}`) });
+  const chat = useChat({ id: sessionId, transport, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
+  const history = useDurableChat(chat, {
+    sessionId,
+    onError: (error) => window.failures.push(`${error.code}: ${error.message}`),
+    onConflict: ({ branch }) => {
+      window.branches.push(branch.sessionId);
+      if (window.follow) location.hash = branch.sessionId;
+    },
+  });
   useEffect(() => {
     Object.assign(window, { chat, durable: history, store });
   });
