@@ -22,8 +22,10 @@ function safePart(part, last) {
     case "input-streaming": return null;
     case "input-available": return failed(part, INTERRUPTED);
     case "approval-requested": return failed(part, NOT_APPROVED);
-    // A denial is an answer. A consent is one only while the call can still be made: in the last message.
-    case "approval-responded": return last || part.approval?.approved === false ? part : failed(part, INTERRUPTED);
+    // In the last message it can still be acted on. Later on a denial is the result, and a consent came to nothing.
+    case "approval-responded":
+      if (last) return part;
+      return part.approval?.approved === false ? { ...part, state: "output-denied" } : failed(part, INTERRUPTED);
     default: return part;
   }
 }

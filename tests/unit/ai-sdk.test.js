@@ -115,7 +115,7 @@ describe("safeToSend", () => {
     assert.deepEqual(messages, before);
     assert.equal(safe.length, 3, "a message of which nothing is left is not sent");
     assert.deepEqual(safe[1].parts.map(({ type, toolCallId, state }) => [type, toolCallId, state].filter(Boolean).join(" ")), [
-      "step-start", "text", "tool-look c1 output-error", "dynamic-tool c3 output-error", "tool-look c4 output-error", "tool-look c5 output-error", "tool-look c6 approval-responded",
+      "step-start", "text", "tool-look c1 output-error", "dynamic-tool c3 output-error", "tool-look c4 output-error", "tool-look c5 output-error", "tool-look c6 output-denied",
     ]);
     assert.equal(safe[1].metadata, messages[1].metadata);
     await validateUIMessages({ messages: safe });
