@@ -7,10 +7,12 @@ import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { devtools, launch, openPage, temporary } from "./harness/chromium.js";
 import { DEMO, FIXTURES, WWW } from "./harness/paths.js";
-import { serve } from "./harness/server.js";
+import { bodyOf, serve } from "./harness/server.js";
 
 const closing = [];
 const strangers = [];
+/** Servers that a test has typed in as its endpoint. */
+const invited = [];
 let context;
 let origin;
 let names = 0;
@@ -32,7 +34,7 @@ before(async () => {
   context = await launch({ acceptDownloads: true, viewport: { width: 1280, height: 860 } });
   closing.unshift(() => context.close());
   context.on("request", (request) => {
-    if (!request.url().startsWith(`${origin}/`) && !/^(data|blob):/.test(request.url())) strangers.push(request.url());
+    if (![origin, ...invited].some((known) => request.url().startsWith(`${known}/`)) && !/^(data|blob):/.test(request.url())) strangers.push(request.url());
   });
 });
 after(() => Promise.all(closing.map((close) => close())));
@@ -111,6 +113,9 @@ test("a reload in the middle of an answer keeps the question and the words that 
   const arrived = partial.split(", ").length;
   assert.ok(arrived > 5 && arrived < 400, `${arrived} numbers had arrived`);
   await page.getByTestId("discard").click();
+  await page.getByTestId("notice").waitFor();
+  assert.match(await page.getByTestId("notice").textContent(), /^Discarded what had arrived.*for good/);
+  assert.equal(await page.getByTestId("notice-action").count(), 0, "no way back is offered where there is none");
   await page.getByTestId("answer").click();
   await page.waitForFunction(() => /400 numbers/.test(document.body.textContent));
   await idle(page);
@@ -125,6 +130,8 @@ test("an interrupted answer can be left as it is, and stays marked", async (t) =
   const { page, partial } = await interrupted(t);
   await page.getByTestId("keep").click();
   await page.getByTestId("interrupted").waitFor({ state: "detached" });
+  await page.getByTestId("notice").waitFor();
+  assert.match(await page.getByTestId("notice").textContent(), /^Kept what had arrived/);
   await page.reload();
   await page.getByTestId("message-ending").waitFor();
   assert.deepEqual((await texts(page))[1], partial);
@@ -322,6 +329,312 @@ test("images beside a prompt are kept with it: Restore and Edit bring them back"
   assert.deepEqual([(await names()).length, await page.getByTestId("composer").inputValue()], [5, "say: with images"]);
 });
 
+test("Restore in the middle of an answer is refused with the reason, and goes on once the answer is stopped", async (t) => {
+  const { page } = await demo(t);
+  await say(page, "say: first");
+  const address = page.url();
+  await page.goto("about:blank");
+  await page.goto(address.replace("pace=0", "pace=20"));
+  await shown(page, 2);
+  await page.getByTestId("composer").fill("count from 1 to 480");
+  await page.getByTestId("composer").press("Enter");
+  await page.waitForFunction(() => /, 20,/.test([...document.querySelectorAll("[data-testid=message-text]")].at(-1).textContent));
+  await page.locator("[data-role=user]").last().hover();
+  await page.getByTestId("message-restore").last().click();
+  const refused = page.getByTestId("error-notice");
+  assert.match(await refused.textContent(), /^An answer is being written ActiveRun.*Nothing was changed/);
+  assert.equal(await page.getByTestId("message").count(), 4, "the refused action changed nothing");
+  await refused.getByTestId("notice-action").click();
+  await shown(page, 2);
+  await idle(page);
+  assert.deepEqual(await texts(page), echoed("first"));
+  await page.getByTestId("notice").getByTestId("notice-action").click();
+  await shown(page, 4);
+  assert.match((await texts(page))[3], /, 20,/, "what had arrived is not lost");
+});
+
+test("a new session while an answer is written is refused, and begins with what was typed once the answer is stopped", async (t) => {
+  const { page } = await demo(t, { pace: 20 });
+  await page.getByTestId("composer").fill("count from 1 to 480");
+  await page.getByTestId("composer").press("Enter");
+  await page.waitForFunction(() => /, 20,/.test(document.querySelector("[data-role=assistant] [data-testid=message-text]")?.textContent ?? ""));
+  const address = page.url();
+  await page.getByTestId("new-chat").click();
+  await shown(page, 0);
+  await page.getByTestId("composer").fill("say: next");
+  await page.getByTestId("composer").press("Enter");
+  const refused = page.getByTestId("error-notice");
+  await refused.waitFor();
+  assert.equal(await page.getByTestId("composer").inputValue(), "say: next", "what was typed is not lost");
+  await refused.getByTestId("notice-action").click();
+  await stored(page, 2);
+  assert.notEqual(page.url(), address);
+  assert.deepEqual([await texts(page), await page.getByTestId("composer").inputValue()], [echoed("next"), ""]);
+  await page.getByTestId("notice").getByTestId("notice-action").click();
+  await page.getByTestId("message-ending").waitFor();
+  assert.equal(page.url(), address);
+});
+
+test("a new session seals the one that was left in this tab, whatever another tab has opened", async (t) => {
+  // A-07, A-08.
+  const { page: a, db } = await chatted(t, ["of a"]);
+  const { page: b } = await chatted(t, ["of b"], { db });
+  await a.getByTestId("new-chat").click();
+  await shown(a, 0);
+  await say(a, "say: next of a");
+  await a.getByTestId("history").click();
+  const marks = () => a.getByTestId("history-entry").evaluateAll((rows) => Object.fromEntries(rows.map((row) => [row.querySelector(".clip").textContent, /sealed/.test(row.textContent)])));
+  await a.waitForFunction(() => document.querySelectorAll("[data-testid=history-entry]").length === 3);
+  // The second tab's session was begun from nothing, after the first: that has sealed "of a" already. It stays open itself.
+  assert.deepEqual(await marks(), { "say: next of a": false, "say: of b": false, "say: of a": true });
+  await say(b, "say: more of b");
+});
+
+test("the notice of a restore brings back what was left, also when more was said since", async (t) => {
+  const { page } = await chatted(t, ["one", "two"]);
+  await page.locator("[data-role=user]").last().hover();
+  await page.getByTestId("message-restore").last().click();
+  await shown(page, 2);
+  const back = page.getByTestId("notice").getByTestId("notice-action");
+  await back.hover();
+  await page.getByTestId("composer").fill("say: three");
+  await page.getByTestId("composer").press("Enter");
+  await stored(page, 4);
+  assert.deepEqual(await texts(page), echoed("one", "three"));
+  await back.click();
+  await page.waitForFunction(() => [...document.querySelectorAll("[data-testid=message-text]")].at(-1)?.textContent === "two");
+  assert.deepEqual(await texts(page), echoed("one", "two"));
+});
+
+test("a third answer is version 3 of 3, 2 of 3 is shown and left again, and its notice brings the third back", async (t) => {
+  // W-01.
+  const { page } = await chatted(t, ["words to turn around"]);
+  const count = (text) => page.waitForFunction((wanted) => document.querySelector("[data-testid=versions]")?.textContent.includes(wanted), text);
+  const last = async () => (await texts(page)).at(-1);
+  const answers = [await last()];
+  for (const label of ["2 / 2", "3 / 3"]) {
+    await page.getByTestId("message-regenerate").click();
+    await count(label);
+    await idle(page);
+    answers.push(await last());
+  }
+  assert.equal(new Set(answers).size, 3);
+  await page.getByTestId("version-before").click();
+  await count("2 / 3");
+  assert.equal(await last(), answers[1]);
+  await page.getByTestId("notice").getByTestId("notice-action").click();
+  await count("3 / 3");
+  assert.equal(await last(), answers[2]);
+  await page.getByTestId("version-before").focus();
+  await page.keyboard.press("Enter");
+  await count("2 / 3");
+  // The focus is still there.
+  await page.keyboard.press("Enter");
+  await count("1 / 3");
+  assert.equal(await last(), answers[0]);
+  await page.getByTestId("version-after").click();
+  await count("2 / 3");
+  await page.reload();
+  await count("2 / 3");
+  assert.equal(await last(), answers[1]);
+});
+
+test("dropped images go with the message, and a restore that brings images back leaves what is being typed", async (t) => {
+  const { page } = await demo(t);
+  const drop = await page.evaluateHandle(() => {
+    const data = new DataTransfer();
+    data.items.add(new File([Uint8Array.from([137, 80, 78, 71])], "dropped.png", { type: "image/png" }));
+    return data;
+  });
+  await page.getByTestId("messages").dispatchEvent("drop", { dataTransfer: drop });
+  await page.getByTestId("attachments").waitFor();
+  assert.equal(await page.getByTestId("import-dialog").count(), 0);
+  await say(page, "say: with one");
+  assert.equal((await texts(page))[1], "with one", "the script reads what was typed, not what is sent to a model");
+  assert.match((await texts(page))[0], /dropped\.png/);
+  await page.getByTestId("composer").fill("half a thought");
+  await page.locator("[data-role=user]").hover();
+  await page.getByTestId("message-restore").click();
+  await shown(page, 0);
+  await page.getByTestId("attachments").waitFor();
+  assert.equal(await page.getByTestId("composer").inputValue(), "half a thought");
+});
+
+const KEY = "sk-test-0123456789-never-stored";
+
+/** An endpoint that streams words from another origin, and does as the question says. */
+async function fakeEndpoint(t) {
+  const asked = [];
+  const cors = { "Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "*" };
+  const answer = async (request, response) => {
+    if (request.method === "OPTIONS") return response.writeHead(204, cors).end();
+    const body = JSON.parse(await bodyOf(request));
+    asked.push({ key: request.headers.authorization, cookie: request.headers.cookie, referer: request.headers.referer, ...body });
+    const question = body.messages.at(-1).content;
+    if (question === "refuse") return response.writeHead(401, { ...cors, "Content-Type": "application/json" }).end(JSON.stringify({ error: { message: `wrong key ${KEY}` } }));
+    response.writeHead(200, { ...cors, "Content-Type": "text/event-stream" });
+    const words = question === "tell me the key" ? ["It is ", KEY.slice(0, 12), KEY.slice(12), "."] : ["Héllo ", "from ", "another ", "server."];
+    const all = Buffer.from(words.map((content) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\r\n\r\n`).join(""));
+    // Cut inside of a letter of two bytes.
+    const cut = all.indexOf(Buffer.from("é")) + 1 || 40;
+    response.write(all.subarray(0, cut));
+    await new Promise((resolve) => { setTimeout(resolve, 30); });
+    response.write(all.subarray(cut));
+    if (question === "never end") return response.on("close", () => asked.push("given up"));
+    if (question === "break off") return setTimeout(() => response.destroy(), 50);
+    return response.end("data: [DONE]\n\n");
+  };
+  const server = await serve({ routes: { "/v1/chat/completions": answer } });
+  t.after(server.close);
+  invited.push(server.origin);
+  return { asked, address: `${server.origin}/v1`, close: server.close };
+}
+
+async function connects(page, address, key = KEY) {
+  await page.getByTestId("open-storage").click();
+  await page.getByTestId("endpoint-open").click();
+  await page.getByTestId("endpoint-address").fill(address);
+  await page.getByTestId("endpoint-model").fill("test-model");
+  await page.getByTestId("endpoint-key").fill(key);
+  await page.getByTestId("endpoint-on").click();
+  await page.locator("[data-testid=endpoint-off], [data-testid=endpoint] [role=alert]").waitFor();
+}
+
+/** Everything that this origin keeps, as text. */
+const kept = (page) => page.evaluate(async () => {
+  const asked = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  const told = (_, value) => {
+    if (value instanceof ArrayBuffer) return new TextDecoder().decode(value);
+    if (ArrayBuffer.isView(value)) return new TextDecoder().decode(value);
+    return typeof value === "bigint" ? String(value) : value;
+  };
+  const found = [JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }), document.cookie, location.href, JSON.stringify(history.state), ...(await caches.keys())];
+  for (const { name } of await indexedDB.databases()) {
+    const db = await asked(indexedDB.open(name));
+    for (const store of db.objectStoreNames) {
+      const rows = await asked(db.transaction(store).objectStore(store).getAll());
+      found.push(JSON.stringify(rows, told));
+    }
+    db.close();
+  }
+  return found.join("\n");
+});
+
+test("an endpoint answers only once it is switched on; its key is sent to it and kept nowhere, and a reload switches it off", async (t) => {
+  const { asked, address } = await fakeEndpoint(t);
+  const { page } = await demo(t, { expected: [/Content Security Policy/] });
+  await say(page, "say: here");
+  assert.equal(asked.length, 0, "off by default");
+  await connects(page, `${address}/`);
+  assert.match(await page.getByTestId("endpoint-state").textContent(), /test-model at 127\.0\.0\.1:\d+ answers/);
+  await page.getByTestId("dialog-close").click();
+  await page.getByTestId("attach-file").setInputFiles({ name: "shot.png", mimeType: "image/png", buffer: Buffer.from("89504e47", "hex") });
+  await say(page, "who answers?");
+  assert.equal((await texts(page))[3], "Héllo from another server.");
+  await say(page, "tell me the key");
+  assert.equal((await texts(page))[5], "It is ….", "not even when the endpoint says it");
+  const [first] = asked;
+  assert.deepEqual(first.messages, [
+    { role: "user", content: "say: here" }, { role: "assistant", content: "here" }, { role: "user", content: "who answers?\n\nAttached images: shot.png" },
+  ]);
+  assert.deepEqual([first.key, first.model, first.stream, first.cookie, first.referer], [`Bearer ${KEY}`, "test-model", true, undefined, undefined]);
+  const everything = await kept(page);
+  assert.ok(everything.includes("from another server") && everything.includes("test-model"), "the search finds what is stored");
+  assert.ok(!everything.includes(KEY), "the key is stored");
+  const blocked = await page.evaluate((url) => fetch(url, { method: "POST" }).then(() => "sent", () => "refused"), `${address}/chat/completions`);
+  assert.equal(blocked, "refused", "the page itself may connect nowhere");
+  const bundle = page.waitForEvent("download");
+  await page.getByTestId("export-all").click();
+  assert.ok(!readFileSync(await (await bundle).path(), "utf8").includes(KEY));
+  await page.reload();
+  await shown(page, 6);
+  await say(page, "say: here again");
+  assert.equal(asked.length, 2, "a reload switches it off");
+  await page.getByTestId("open-storage").click();
+  await page.getByTestId("endpoint-open").click();
+  assert.deepEqual([await page.getByTestId("endpoint-model").inputValue(), await page.getByTestId("endpoint-key").inputValue()], ["test-model", ""]);
+});
+
+test("what goes wrong with an endpoint is told, its question can be answered again, and what had arrived is kept and marked", async (t) => {
+  const { asked, address, close } = await fakeEndpoint(t);
+  const { page } = await demo(t, { expected: [/401/, /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY/] });
+  await connects(page, "ftp://example.org/");
+  assert.match(await page.getByTestId("endpoint").getByRole("alert").textContent(), /must begin with https/);
+  await page.getByTestId("endpoint-address").fill(address);
+  await page.getByTestId("endpoint-model").fill("  ");
+  await page.getByTestId("endpoint-on").click();
+  await page.getByText("It needs the name of a model.").waitFor();
+  await page.getByTestId("dialog-close").click();
+  await connects(page, address);
+  await page.getByTestId("dialog-close").click();
+  const told = page.getByTestId("error-notice");
+  const ask = async (text) => {
+    await page.getByTestId("composer").fill(text);
+    await page.getByTestId("composer").press("Enter");
+    await told.first().waitFor();
+    const words = await told.allTextContents();
+    await told.first().getByRole("button", { name: "Close this notice" }).click();
+    await idle(page);
+    return words.join();
+  };
+  const refused = await ask("refuse");
+  assert.match(refused, /401: wrong key …/);
+  await shown(page, 1);
+  await page.getByTestId("unanswered").waitFor();
+  await page.getByTestId("open-storage").click();
+  await page.getByTestId("endpoint-off").click();
+  await page.getByTestId("dialog-close").click();
+  await page.getByTestId("answer").click();
+  await stored(page, 2);
+  await connects(page, address);
+  await page.getByTestId("dialog-close").click();
+  assert.match(await ask("break off"), /gave no whole answer/);
+  await page.getByTestId("message-ending").waitFor();
+  await page.reload();
+  await shown(page, 4);
+  assert.equal((await texts(page))[3], "Héllo from another server.");
+  assert.match(await page.getByTestId("message-ending").textContent(), /broke off/);
+  await connects(page, address);
+  await page.getByTestId("dialog-close").click();
+  await page.getByTestId("composer").fill("never end");
+  await page.getByTestId("composer").press("Enter");
+  await page.waitForFunction(() => /server/.test([...document.querySelectorAll("[data-testid=message-text]")].at(5)?.textContent ?? ""));
+  await page.getByTestId("stop").click();
+  await page.getByTestId("message-ending").filter({ hasText: "You stopped" }).waitFor();
+  for (let left = 80; asked.at(-1) !== "given up" && left > 0; left -= 1) await page.waitForTimeout(25);
+  assert.equal(asked.at(-1), "given up", "the request is not only hidden");
+  await close();
+  await page.getByTestId("open-storage").click();
+  await page.getByTestId("endpoint-off").click();
+  await page.getByTestId("dialog-close").click();
+  await connects(page, address, "");
+  await page.getByTestId("dialog-close").click();
+  assert.match(await ask("nobody is there"), /127\.0\.0\.1:\d+ cannot be reached/);
+});
+
+test("the settings say how durable the storage is, ask for persistence, and lead to an interrupted answer", async (t) => {
+  const { page, db } = await interrupted(t);
+  await page.getByTestId("new-chat").click();
+  await page.getByTestId("open-storage").click();
+  assert.match(await page.getByTestId("storage-durability").textContent(), /^disk strict\./);
+  assert.match(await page.getByTestId("storage-counts").textContent(), /1chat\d+checkpoints/);
+  assert.match(await page.getByTestId("storage-quota").textContent(), /used.*of .*B this browser allows/);
+  assert.match(await page.getByTestId("storage-runs").textContent(), /0 answers being written, 1 interrupted/);
+  if (await page.getByTestId("persist").isVisible()) {
+    await page.getByTestId("persist").click();
+    await page.waitForFunction(() => /promised|said no/.test(document.querySelector("[data-testid=storage-persisted]").textContent));
+  }
+  await page.getByTestId("storage-interrupted").click();
+  await page.getByTestId("interrupted").waitFor();
+  assert.equal(await page.getByTestId("storage-dialog").count(), 0);
+  const { page: memory } = await demo(t, { db: `${db}-memory`, hash: "&backend=memory" });
+  await memory.getByTestId("open-storage").click();
+  assert.match(await memory.getByTestId("storage-durability").textContent(), /^memory none\. In memory only/);
+});
+
 /** Chooses a file in the import dialog. */
 async function chooses(page, name, text) {
   await page.getByTestId("open-import").click();
@@ -494,6 +807,14 @@ test("on a screen 375 pixels wide nothing overflows, in any view or dialog, with
   await checkpoints(page).last().getByTestId("checkpoint-rollback").click();
   await page.getByTestId("notice").waitFor();
   assert.deepEqual(await overflowing(page), [], "a notice");
+  await page.getByTestId("tab-chat").click();
+  await page.getByTestId("toggle-preview").click();
+  await page.getByTestId("attach-file").setInputFiles(Array.from({ length: 5 }, (_, n) => ({ name: `a rather long name of a screenshot ${n}.png`, mimeType: "image/png", buffer: Buffer.from("89504e47", "hex") })));
+  await page.getByTestId("attachments").waitFor();
+  await page.getByTestId("history").click();
+  await page.getByTestId("history-entry").first().waitFor();
+  assert.deepEqual(await overflowing(page), [], "the history, the preview and the attachments");
+  await page.keyboard.press("Escape");
   await page.getByTestId("tab-sessions").click();
   for (const opener of ["open-storage", "open-import"]) {
     await page.getByTestId(opener).click();

@@ -1,6 +1,7 @@
 // Three panes on a wide screen, tabs on a phone, and the dialogs above them.
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useHarnessDevTools, useTurnmark } from "turnmark/react";
+import { isImage } from "./attachments.js";
 import { ChatPane } from "./ChatPane.jsx";
 import { CompareDialog } from "./CompareDialog.jsx";
 import { Dialog } from "./Dialog.jsx";
@@ -74,7 +75,11 @@ export function App() {
     return { undo: when(actions.undo), redo: when(actions.redo) };
   }, [actions, sessionId]);
   useShortcuts(guarded);
-  const dragging = useDrop(useCallback((file) => setDialog({ name: "import", file }), []));
+  // Images are for the message field.
+  const dragging = useDrop(useCallback((files) => {
+    const file = files.find((dropped) => !isImage(dropped));
+    if (file) setDialog({ name: "import", file });
+  }, []));
 
   return (
     <SessionList paused={importing}>
@@ -88,9 +93,9 @@ export function App() {
             <button key={name} type="button" className="tab" aria-pressed={view === name} onClick={() => setView(name)} data-testid={`tab-${name}`}><Icon name={icon} size={20} />{label}</button>
           ))}
         </div>
-        {dragging && <div className="drop" data-testid="drop"><p><Icon name="import" size={30} />Drop a ChatGPT export or a Turnmark bundle</p></div>}
+        {dragging && <div className="drop" data-testid="drop"><p><Icon name="import" size={30} />Drop images for the next message, a ChatGPT export or a Turnmark bundle</p></div>}
         {dialog?.name === "import" && <ImportDialog file={dialog.file} onClose={closeDialog} onBusy={setImporting} open={select} />}
-        {dialog?.name === "storage" && <StorageDialog onClose={closeDialog} />}
+        {dialog?.name === "storage" && <StorageDialog onClose={closeDialog} open={select} />}
         {dialog?.name === "compare" && <CompareDialog from={dialog.from} to={dialog.to} onClose={closeDialog} />}
         {dialog?.name === "ask" && <AskDialog question={dialog} onClose={closeDialog} />}
       </div>

@@ -19,7 +19,7 @@ export function ChatHeader({ sessionId, session, select, answering, busy, showTi
   const [renaming, setRenaming] = useState(false);
   const titleButton = useRef(null);
   const summary = sessions.find(({ id }) => id === sessionId);
-  const title = summary ? (summary.title ?? "Untitled chat") : "New chat";
+  const title = summary ? (summary.title ?? "Untitled chat") : "New session";
   const { head, canUndo, canRedo } = session;
 
   const rename = async (next) => {

@@ -9,6 +9,7 @@ import { Icon, Mark } from "./icons.jsx";
 import { Message } from "./Message.jsx";
 import { useNotices, useReported } from "./notices.jsx";
 import { Preview } from "./Preview.jsx";
+import { takeBack } from "./useActions.js";
 
 /** A chat that does not exist yet: shows nothing, and is never written to. */
 const NEW = "a new chat";
@@ -30,7 +31,7 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
 
   // For callbacks that must not make every message render again.
   const latest = useRef(null);
-  latest.current = { chat, messages, head };
+  latest.current = { chat, messages, head, sessionId };
 
   /** Runs an action that a running answer forbids; it can be stopped for it. */
   const guarded = useCallback(async (action) => {
@@ -42,23 +43,29 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
       return null;
     }
   }, [notices]);
+  /** The way back from something that was restored. */
+  const undoing = useCallback((id, done) => ({ label: "Undo", run: () => guarded((options) => takeBack(store, id, done, options)) }), [guarded, store]);
   const goBack = useCallback((message, edit) => guarded(async (options) => {
-    const { chat: { restore, edit: editFrom, undo: takeBack } } = latest.current;
+    const { chat: { restore, edit: editFrom }, sessionId: id } = latest.current;
     const done = await (edit ? editFrom : restore)(message.id, options);
     // The images that were beside the prompt come back with either; its words only with Edit (A-24).
     const images = done.ui.screenshots ?? [];
-    if (edit || images.length > 0) setDraft({ text: edit ? (done.rawPrompt ?? textOf(message)) : "", images, key: done.checkpoint.id });
+    if (edit || images.length > 0) setDraft({ text: edit ? (done.rawPrompt ?? textOf(message)) : null, images, key: done.checkpoint.id });
     const count = done.removedMessageIds.length;
     const files = done.matchedCheckpointId === null ? " No checkpoint was taken before it, so only the chat went back." : "";
-    notices.say(`Went back to before “${excerpt(textOf(message), 40)}”: ${count} ${count === 1 ? "message" : "messages"} taken away.${files}`, [{ label: "Undo", run: () => guarded(() => takeBack()) }]);
+    notices.say(`Went back to before “${excerpt(textOf(message), 40)}”: ${count} ${count === 1 ? "message" : "messages"} taken away.${files}`, [undoing(id, done)]);
     return done;
-  }), [guarded, notices]);
+  }), [guarded, notices, undoing]);
   const regenerate = useCallback((index) => {
     const { chat: now, messages: list } = latest.current;
     const question = list.slice(0, index).findLast(({ role }) => role === "user");
     return turns.regenerate(now, question, list[index] === undefined ? 0 : (list[index].variant ?? 0) + 1);
   }, [turns]);
-  const show = useCallback((version) => guarded((options) => latest.current.chat.show(version, options)), [guarded]);
+  const show = useCallback((list, at) => guarded(async (options) => {
+    const { chat: now, sessionId: id } = latest.current;
+    const done = await now.show(list[at], options);
+    notices.say(`Answer ${at + 1} of ${list.length} is shown, with what followed it.`, [undoing(id, done)], "versions");
+  }), [guarded, notices, undoing]);
   const versions = useCallback((id) => latest.current.chat.versions(id), []);
 
   // A first message makes the session it is sent in, which seals the one before.
@@ -66,12 +73,20 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
   const send = (text, images) => turns.send(chat, { text, images, parent: head?.id ?? null, isFirst: messages.length === 0 }).then((begun) => {
     if (!begun) setDraft({ text, images, key: Date.now() });
   });
+  const left = useRef(null);
+  if (sessionId !== null) left.current = sessionId;
   const begin = async (text, images = []) => {
     if (sessionId !== null) return send(text, images);
-    const made = await guarded((options) => store.newSession(options));
-    if (made === null) return setDraft({ text, images, key: Date.now() });
-    pending.current = { sessionId: made.sessionId, text, images };
-    return select(made.sessionId);
+    const made = await guarded(async (options) => {
+      const found = await sealing(store, left.current, options);
+      // It was refused first, and put back into the message field.
+      if (options?.abortRun) setDraft({ text: "", images: [], key: Date.now() });
+      pending.current = { sessionId: found.sessionId, text, images };
+      select(found.sessionId);
+      if (found.sealed) notices.say(`Session ${found.number} has begun. The one before is sealed.`, [{ label: "Back to it", run: () => select(found.sealed.sessionId) }]);
+      return found;
+    });
+    if (made === null) setDraft({ text, images, key: Date.now() });
   };
   useEffect(() => {
     if (loading || pending.current?.sessionId !== sessionId) return;
@@ -80,6 +95,10 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
     send(text, images);
   });
 
+  const recover = (options) => guarded(async () => {
+    const done = await chat.recover(options);
+    if (done) notices.say(done.action === "dropped" ? "Discarded what had arrived of the answer, for good." : "Kept what had arrived. The answer stays marked as interrupted.");
+  });
   const stop = () => (turns.stop(sessionId) ? undefined : guarded(() => chat.abortRun()));
   const end = messages.at(-1);
   const unanswered = !busy && !loading && end?.role === "user";
@@ -94,7 +113,7 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
         {chat.error && messages.length === 0 && status === "error" && <p className="empty">This chat cannot be read: {chat.error.message}</p>}
         {messages.map((message, index) => (
           <Message
-            key={message.id ?? index} message={message} index={index} last={index === messages.length - 1} busy={busy}
+            key={keyOf(messages, index)} message={message} index={index} last={index === messages.length - 1} busy={busy} locked={unsaved || interrupted !== null}
             streaming={streaming !== null && (message.id === streaming.messageId)} goBack={goBack} regenerate={regenerate}
             asked={message.role === "assistant" && messages.length - index <= RECENT ? (messages[index - 1]?.id ?? null) : null} versions={versions} show={show} head={head?.id ?? null}
           />
@@ -102,8 +121,8 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
         {interrupted && (
           <div className="resume" role="group" aria-label="Interrupted answer" data-testid="interrupted">
             <p><Icon name="warning" /><span><strong>Interrupted.</strong> The page that was writing this answer is gone. What had arrived by then is here.</span></p>
-            <button type="button" className="button primary small" onClick={() => guarded(() => chat.recover())} data-testid="keep">Keep it</button>
-            <button type="button" className="button small" onClick={() => guarded(() => chat.recover({ drop: true }))} data-testid="discard">Discard it</button>
+            <button type="button" className="button primary small" onClick={() => recover()} data-testid="keep">Keep it</button>
+            <button type="button" className="button small" title="What had arrived is deleted: this cannot be undone" onClick={() => recover({ drop: true })} data-testid="discard">Discard it</button>
           </div>
         )}
         {unanswered && (
@@ -128,12 +147,28 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
   );
 }
 
+/** The versions of an answer are one place on the page: whoever goes from one to the next keeps the focus. */
+function keyOf(messages, index) {
+  const [before, { role, id }] = [messages[index - 1], messages[index]];
+  return role === "assistant" && before?.role === "user" && before.id !== undefined ? `after ${before.id}` : (id ?? index);
+}
+
+/** A new session after the one that was shown here, which need not be the one that another tab made the active one. */
+async function sealing(store, from, options) {
+  try {
+    return await store.newSession({ ...(from !== null && { from }), ...options });
+  } catch (error) {
+    if (error?.code !== "UnknownSession") throw error;
+    return store.newSession(options);
+  }
+}
+
 function Welcome({ send }) {
   return (
     <div className="welcome" data-testid="welcome">
       <Mark size={52} />
       <h2>A chat that keeps every turn</h2>
-      <p>Each turn becomes a checkpoint in this browser, stamped with how durable it really is. Restore, edit, answer again, fork, compare and undo. Nothing leaves this page.</p>
+      <p>Each turn becomes a checkpoint in this browser, stamped with how durable it really is. Restore, edit, answer again, fork, compare and undo. Nothing leaves this page unless you connect a model in Settings.</p>
       <ul className="suggestions">
         {SUGGESTED.map((text) => <li key={text}><button type="button" className="suggestion" onClick={() => send(text)} data-testid="suggestion">{text}</button></li>)}
       </ul>

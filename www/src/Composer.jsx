@@ -1,7 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { MOST, imagesOf } from "./attachments.js";
+import { MOST, imagesOf, isImage } from "./attachments.js";
+import { useEndpoint } from "./EndpointSettings.jsx";
 import { Icon } from "./icons.jsx";
 import { useNotices } from "./notices.jsx";
+import { useDrop } from "./useDrop.js";
 
 /** Where the next message is written. Its draft belongs to the chat it was begun in. */
 export function Composer({ sessionId, answering, disabled, send, stop, hint, draft }) {
@@ -9,6 +11,7 @@ export function Composer({ sessionId, answering, disabled, send, stop, hint, dra
   const field = useRef(null);
   const picker = useRef(null);
   const notices = useNotices();
+  const model = useEndpoint();
   const [text, setText] = useState("");
   const [images, setImages] = useState([]);
 
@@ -20,8 +23,11 @@ export function Composer({ sessionId, answering, disabled, send, stop, hint, dra
   // What is to be written anew.
   useEffect(() => {
     if (!draft) return;
-    drafts.current.set(sessionId, draft.text);
-    setText(draft.text);
+    // Without a text, what is being typed stays.
+    if (draft.text !== null) {
+      drafts.current.set(sessionId, draft.text);
+      setText(draft.text);
+    }
     setImages(draft.images ?? []);
     field.current.focus();
   }, [draft]);
@@ -50,6 +56,7 @@ export function Composer({ sessionId, answering, disabled, send, stop, hint, dra
       notices.fail(error);
     }
   };
+  useDrop((files) => files.some(isImage) && attach(files.filter(isImage)));
   const onPaste = (event) => {
     if (event.clipboardData.files.length === 0) return;
     event.preventDefault();
@@ -78,14 +85,14 @@ export function Composer({ sessionId, answering, disabled, send, stop, hint, dra
         <input ref={picker} type="file" accept="image/*" multiple hidden onChange={(event) => { attach(event.target.files); event.target.value = ""; }} data-testid="attach-file" />
         <button type="button" className="icon-button" aria-label="Attach images" title="Attach images: they are kept with the prompt" disabled={images.length >= MOST} onClick={() => picker.current.click()} data-testid="attach"><Icon name="image" /></button>
         <textarea
-          id="composer" ref={field} rows={1} value={text} placeholder="Ask the built-in assistant" aria-label="Message" aria-describedby="composer-keys"
+          id="composer" ref={field} rows={1} value={text} placeholder={model ? `Ask ${model.model}` : "Ask the built-in assistant"} aria-label="Message" aria-describedby="composer-keys"
           onChange={(event) => write(event.target.value)} onKeyDown={onKeyDown} onPaste={onPaste} data-testid="composer"
         />
         {answering
           ? <button key="stop" type="button" className="send stop" aria-label="Stop answering" title="Stop" onClick={stop} data-testid="stop"><Icon name="stop" /></button>
           : <button key="send" type="submit" className="send" aria-label="Send" title="Send" disabled={text.trim() === "" || disabled} data-testid="send"><Icon name="send" /></button>}
       </div>
-      <p id="composer-keys" className="composer-keys">A small script answers, in this page. <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> makes a new line.</p>
+      <p id="composer-keys" className="composer-keys">{model ? `What you send goes to ${model.host}.` : "A small script answers, in this page."} <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> makes a new line.</p>
     </form>
   );
 }

@@ -4,16 +4,20 @@ import { useChatSessions } from "turnmark/react";
 import { age, plural } from "./format.js";
 import { Icon } from "./icons.jsx";
 
-const marksOf = ({ active, sealed, run, interrupted }) =>
-  [active && "open", sealed && "sealed", interrupted ? "interrupted" : run && "answering"].filter(Boolean);
+const marksOf = ({ active, sealed }) => [active && "open", sealed && "sealed"].filter(Boolean);
 
 export function HistoryMenu({ select, current }) {
   const [open, setOpen] = useState(false);
   const box = useRef(null);
+  const button = useRef(null);
   useEffect(() => {
     if (!open) return undefined;
     const onDown = (event) => !box.current.contains(event.target) && setOpen(false);
-    const onKey = (event) => event.key === "Escape" && setOpen(false);
+    const onKey = (event) => {
+      if (event.key !== "Escape") return;
+      setOpen(false);
+      button.current.focus();
+    };
     document.addEventListener("pointerdown", onDown);
     document.addEventListener("keydown", onKey);
     return () => {
@@ -23,7 +27,7 @@ export function HistoryMenu({ select, current }) {
   }, [open]);
   return (
     <div className="history" ref={box}>
-      <button type="button" className="icon-button" aria-label="Session history" title="Session history" aria-expanded={open} onClick={() => setOpen(!open)} data-testid="history"><Icon name="chats" /></button>
+      <button ref={button} type="button" className="icon-button" aria-label="Session history" title="Session history" aria-expanded={open} onClick={() => setOpen(!open)} data-testid="history"><Icon name="chats" /></button>
       {open && <HistoryList current={current} select={(id) => { setOpen(false); select(id); }} />}
     </div>
   );
@@ -39,7 +43,7 @@ function HistoryList({ current, select }) {
           <li key={entry.sessionId}>
             <button type="button" className="history-entry" aria-current={entry.sessionId === current || undefined} onClick={() => select(entry.sessionId)} data-testid="history-entry">
               <span className="clip">{entry.name}</span>
-              <small>{[age(entry.updatedAt), plural(entry.messageCount, "message"), ...marksOf(entry)].join(" · ")}</small>
+              <small>{[age(entry.updatedAt), plural(entry.messageCount, "message"), ...marksOf(entry)].join(" · ")}{entry.interrupted ? <span className="tag warn">interrupted</span> : entry.run && <span className="tag live">answering</span>}</small>
             </button>
           </li>
         ))}

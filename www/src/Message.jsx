@@ -5,8 +5,7 @@ import { RichText } from "./RichText.jsx";
 import { Versions } from "./Versions.jsx";
 
 const NAMES = { user: "You", assistant: "Assistant", tool: "Tool", system: "System" };
-const ENDINGS = { stopped: "You stopped this answer.", interrupted: "This answer was interrupted.", streaming: "This answer was interrupted." };
-
+const ENDINGS = { stopped: "You stopped this answer.", interrupted: "This answer was interrupted.", failed: "The endpoint broke off here.", streaming: "This answer was interrupted." };
 
 /** Why a message is not whole, or `null`. */
 function endingOf({ status, metadata }) {
@@ -14,7 +13,7 @@ function endingOf({ status, metadata }) {
   return ENDINGS[status] ?? null;
 }
 
-export const Message = memo(function Message({ message, index, streaming, busy, last, goBack, regenerate, asked, head, versions, show }) {
+export const Message = memo(function Message({ message, index, streaming, busy, locked, last, goBack, regenerate, asked, head, versions, show }) {
   const { role = "unknown", createdAt, parts } = message;
   const text = textOf(message);
   const kept = Array.isArray(parts) ? parts.filter((part) => part?.type !== "text") : [];
@@ -28,17 +27,18 @@ export const Message = memo(function Message({ message, index, streaming, busy, 
           {role === "tool" && <p className="tool-name">{message.metadata?.author ?? "Tool"}</p>}
           {streaming && text === "" ? <span className="thinking" aria-label="Thinking"><i /><i /><i /></span> : <RichText text={text} />}
           {kept.map((part, i) => <Part key={i} part={part} />)}
-          {Array.isArray(message.images) && <p className="tool-name"><Icon name="image" size={14} /> {message.images.map(anyText).join(", ")}</p>}
+          {Array.isArray(message.images) && <p className="tool-name attached"><Icon name="image" size={14} /> {message.images.map(anyText).join(", ")}</p>}
         </div>
         {ending && <p className="message-ending" data-testid="message-ending"><Icon name="warning" size={14} />{ending}</p>}
         {!streaming && (
           <div className={last ? "message-actions shown" : "message-actions"}>
             {typeof createdAt === "number" && <time className="message-time" dateTime={new Date(createdAt).toISOString()}>{clock(createdAt)}{message.editedAt ? " · edited" : ""}</time>}
+            {typeof message.model === "string" && <span className="message-time">{message.model}</span>}
             <CopyButton text={text} />
             {role === "user" && message.id !== undefined && (
               <>
-                <button type="button" className="icon-button" disabled={busy} onClick={() => goBack(message, false)} aria-label="Restore: go back to before this message" title="Restore: go back to before this message" data-testid="message-restore"><Icon name="rollback" size={16} /></button>
-                <button type="button" className="icon-button" disabled={busy} onClick={() => goBack(message, true)} aria-label="Edit: go back, and write it anew" title="Edit: go back, and write it anew" data-testid="message-edit"><Icon name="edit" size={16} /></button>
+                <button type="button" className="icon-button" disabled={locked} onClick={() => goBack(message, false)} aria-label="Restore: go back to before this message" title="Restore: go back to before this message" data-testid="message-restore"><Icon name="rollback" size={16} /></button>
+                <button type="button" className="icon-button" disabled={locked} onClick={() => goBack(message, true)} aria-label="Edit: go back, and write it anew" title="Edit: go back, and write it anew" data-testid="message-edit"><Icon name="edit" size={16} /></button>
               </>
             )}
             {role === "assistant" && asked !== null && <Versions asked={asked} head={head} busy={busy} versions={versions} show={show} />}

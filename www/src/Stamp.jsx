@@ -9,7 +9,7 @@ const MEANING = {
 };
 
 export function stampText({ level, mode, persisted, at }) {
-  const promise = persisted === undefined ? "" : persisted ? " The browser has promised not to evict this site's data." : " The browser may evict this site's data when the disk is short; Storage → Keep my data asks it not to.";
+  const promise = persisted === undefined ? "" : persisted ? " The browser has promised not to evict this site's data." : " The browser may evict this site's data when the disk is short; Settings → Keep my data asks it not to.";
   return `${MEANING[level] ?? level}${mode === "relaxed" ? " (Relaxed mode.)" : ""}${promise} Acknowledged ${clock(at)}.`;
 }
 

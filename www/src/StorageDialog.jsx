@@ -1,18 +1,20 @@
-// What the store and the browser say about the data: how much, how safe, and whether it is whole.
+// Who answers, and what the store and the browser say about the data: how much, how safe, and whether it is whole.
 import { useCallback, useEffect, useState } from "react";
 import { useTurnmark } from "turnmark/react";
 import { Dialog } from "./Dialog.jsx";
+import { EndpointSettings } from "./EndpointSettings.jsx";
 import { explain } from "./errors.js";
-import { bytes, plural } from "./format.js";
+import { age, bytes, plural } from "./format.js";
 import { Icon } from "./icons.jsx";
+import { useSessionList } from "./sessionList.jsx";
 
 const LEVELS = {
-  disk: "Strict: a checkpoint counts as saved when the browser reports it flushed to disk.",
+  disk: "A checkpoint counts as saved when the browser reports it flushed to disk.",
   os: "Written, but not known to be flushed.",
   memory: "In memory only: gone with this page.",
 };
 
-export function StorageDialog({ onClose }) {
+export function StorageDialog({ onClose, open }) {
   const { store } = useTurnmark();
   const [status, setStatus] = useState(null);
   const [error, setError] = useState(null);
@@ -43,7 +45,9 @@ export function StorageDialog({ onClose }) {
   const verify = () => run("verify", async () => setReport(await store.verify()));
 
   return (
-    <Dialog title="Storage" onClose={onClose} testId="storage-dialog" actions={<button type="button" className="button primary" onClick={onClose}>Done</button>}>
+    <Dialog title="Settings" onClose={onClose} testId="storage-dialog" actions={<button type="button" className="button primary" onClick={onClose}>Done</button>}>
+      <EndpointSettings />
+      <h3 className="settings-head">Storage</h3>
       {error && <p className="panel failed" role="alert"><strong>{error.title} <code className="error-code">{error.code}</code></strong> {error.text} {error.todo}</p>}
       {status === null ? <p className="empty">Reading…</p> : (
         <>
@@ -56,8 +60,8 @@ export function StorageDialog({ onClose }) {
           {status.quota && <Quota {...status.quota} />}
           <dl className="facts">
             <dt>Durability</dt>
-            <dd><span className={`stamp ${status.level}`} data-testid="storage-level"><span className="stamp-dot" aria-hidden="true" />{status.level}</span> {LEVELS[status.level]}</dd>
-            <dt>Eviction</dt>
+            <dd data-testid="storage-durability"><span className={`stamp ${status.level}`} data-testid="storage-level"><span className="stamp-dot" aria-hidden="true" />{status.level}</span> <strong>{status.durability}</strong>. {LEVELS[status.level]}</dd>
+            <dt>Persistence</dt>
             <dd data-testid="storage-persisted">
               {persistedText(status.persisted, asked)}
               {status.persisted === false && <button type="button" className="button small" disabled={busy !== null} onClick={persist} data-testid="persist">Keep my data</button>}
@@ -67,6 +71,11 @@ export function StorageDialog({ onClose }) {
               <Verified report={report} />
               <button type="button" className="button small" disabled={busy !== null} onClick={verify} data-testid="verify">{busy === "verify" ? "Verifying…" : "Verify"}</button>
             </dd>
+            <dt>Answers</dt>
+            <dd data-testid="storage-runs">
+              {plural(status.runs.length, "answer")} being written, {status.interrupted.length} interrupted.
+              {status.interrupted.map(({ sessionId, since }) => <Interrupted key={sessionId} sessionId={sessionId} since={since} open={() => { onClose(); open(sessionId); }} />)}
+            </dd>
             <dt>Store</dt>
             <dd>{status.name} / {status.scope}, {status.backend}, schema {status.schemaVersion}, Turnmark {status.version}, connection {status.connection}</dd>
             <dt>Device</dt>
@@ -75,7 +84,6 @@ export function StorageDialog({ onClose }) {
             <dd><code>__HARNESS_DEVTOOLS__.help()</code> shows all of this and more.</dd>
           </dl>
           {status.dataLost && <p className="panel failed" role="alert">The browser threw this store's data away before it was opened.</p>}
-          {status.interrupted.length > 0 && <p className="panel">{plural(status.interrupted.length, "chat")} with an answer that was interrupted. Open it to continue or dismiss it.</p>}
         </>
       )}
     </Dialog>
@@ -83,6 +91,12 @@ export function StorageDialog({ onClose }) {
 }
 
 const Figure = ({ number, name }) => <div className="figure"><strong>{number.toLocaleString("en")}</strong><span>{number === 1 ? name : `${name}s`}</span></div>;
+
+function Interrupted({ sessionId, since, open }) {
+  const { sessions } = useSessionList();
+  const title = sessions.find(({ id }) => id === sessionId)?.title ?? "Untitled chat";
+  return <button type="button" className="button small" onClick={open} data-testid="storage-interrupted"><Icon name="warning" size={16} /><span className="clip">{title}</span> · {age(since)}</button>;
+}
 
 function Quota({ usage, quota }) {
   const share = quota > 0 ? usage / quota : 0;

@@ -12,7 +12,7 @@ export function Versions({ asked, head, busy, versions, show }) {
   const at = list.findIndex(({ live }) => live);
   if (list.length < 2 || at < 0) return null;
   const step = (by, label, sign) => (
-    <button type="button" className="icon-button" disabled={busy || list[at + by] === undefined} onClick={() => show(list[at + by])} aria-label={label} title={label} data-testid={by < 0 ? "version-before" : "version-after"}>{sign}</button>
+    <button type="button" className="icon-button" disabled={busy || list[at + by] === undefined} onClick={() => show(list, at + by)} aria-label={label} title={label} data-testid={by < 0 ? "version-before" : "version-after"}>{sign}</button>
   );
   return (
     <span className="versions" role="group" aria-label="Versions of this answer" data-testid="versions">

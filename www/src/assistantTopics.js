@@ -75,7 +75,7 @@ export const TOPICS = [
   {
     match: /storage|quota|indexeddb|persist|evict|verif|safe/,
     answers: [
-      "Everything is in this browser's IndexedDB; this page makes no request to any server but its own. The **Storage** button shows how much there is and what the browser promises about it.\n\n- *Keep my data* asks the browser not to evict it when the disk is short\n- *Verify* reads every record and checks it against its hash",
+      "Everything is in this browser's IndexedDB; this page makes no request to any server but its own, unless you connect a model of yours. The **Settings** button shows how much there is and what the browser promises about it.\n\n- *Keep my data* asks the browser not to evict it when the disk is short\n- *Verify* reads every record and checks it against its hash",
       "A browser may throw away \"best effort\" storage when the disk gets short (and Safari after seven days without a visit). `navigator.storage.persist()` asks it not to. The answer is the browser's to give, so the panel shows what it said.",
     ],
   },

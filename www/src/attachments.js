@@ -11,10 +11,12 @@ function read(file) {
   });
 }
 
+export const isImage = ({ type }) => type.startsWith("image/");
+
 /** The images among some files, and why others are left out: `{ images, refused }`. */
 export async function imagesOf(files, room) {
   const all = [...files];
-  const fit = all.filter(({ type, size }) => type.startsWith("image/") && size <= MAX_BYTES);
+  const fit = all.filter((file) => isImage(file) && file.size <= MAX_BYTES);
   const images = await Promise.all(fit.slice(0, room).map(read));
   const reasons = [
     fit.length < all.length && "only images of at most 4 MB can be attached",

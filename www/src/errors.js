@@ -1,4 +1,5 @@
-// Errors in words for people: what happened in a title, and what to do where the error's own text does not say it.
+// Errors in words for people: what happened in a title, what to do where the error's own text does not say it, and that text anew where it
+// is for programmers.
 
 const WORDS = {
   QuotaExceeded: ["The disk or this site's share of it is full", "Delete chats you no longer need, or free some disk space, and save again."],
@@ -11,18 +12,19 @@ const WORDS = {
   TimedOut: ["The browser's storage does not answer", "Reload this page. If it stays like this, restart the browser."],
   SchemaTooNew: ["The data was written by a newer version", "Reload to get the newer version of this page."],
   WasmFailed: ["The storage engine could not be loaded", "Check that this server sends the .wasm file and that its policy allows 'wasm-unsafe-eval', then reload."],
-  RecordUnreadable: ["A stored record cannot be read", "Open Storage and press Verify to see what is affected. Everything else is still readable."],
+  RecordUnreadable: ["A stored record cannot be read", "Open Settings and press Verify to see what is affected. Everything else is still readable."],
   BadBundle: ["This file cannot be imported", ""],
   AlreadyExists: ["It is here already", ""],
   Protected: ["This checkpoint is protected", ""],
   NothingToUndo: ["There is nothing to undo", ""],
   NothingToRedo: ["There is nothing to redo", ""],
-  ActiveRun: ["An answer is being written", "Wait until it is complete, or stop it."],
+  ActiveRun: ["An answer is being written", "Wait until it is complete, or stop it: what has arrived is kept.", "This would change the chat under it. Nothing was changed."],
   UnknownSession: ["This chat does not exist any more", "It may have been deleted in another tab."],
   UnknownCheckpoint: ["This checkpoint does not exist any more", "It may have been pruned or deleted."],
   InvalidId: ["This is not the id of a chat", ""],
   TooLarge: ["This is too large to keep", ""],
   NotStorable: ["This cannot be stored", ""],
+  Endpoint: ["The endpoint gave no whole answer", "Check it in Settings, then answer again. What had arrived is kept."],
   Aborted: ["Stopped before it was finished", ""],
 };
 
@@ -35,6 +37,6 @@ const sentence = (text) => {
 /** `{ title, text, todo, code }` of anything that was thrown. */
 export function explain(error) {
   const code = typeof error?.code === "string" ? error.code : "Internal";
-  const [title, todo] = WORDS[code] ?? ["Something went wrong", "Reload this page. What was acknowledged is stored."];
-  return { title, text: sentence(error?.message || String(error)), todo, code };
+  const [title, todo, text = error?.message || String(error)] = WORDS[code] ?? ["Something went wrong", "Reload this page. What was acknowledged is stored."];
+  return { title, text: sentence(text), todo, code };
 }

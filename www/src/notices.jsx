@@ -7,7 +7,7 @@ const SHOWN_MS = 8000;
 const MOST = 4;
 const Notices = createContext(null);
 
-/** `{ say(text, actions?), fail(error, actions?), announce(text) }`. `announce` is for screen readers only. */
+/** `{ say(text, actions?, topic?), fail(error, actions?), announce(text) }`. `announce` is for screen readers only. */
 export const useNotices = () => useContext(Notices);
 
 /** Tells an error that a hook of `turnmark/react` shows. */
@@ -34,12 +34,13 @@ export function NoticesProvider({ children }) {
   const api = useMemo(() => {
     const add = (notice) => {
       const id = (count.current += 1);
-      // The same thing said twice in a row is said once.
-      setNotices((list) => [...list.filter(({ title, text }) => title !== notice.title || text !== notice.text), { ...notice, id }].slice(-MOST));
+      // The same thing said twice in a row is said once, and of one topic only the newest.
+      const isOld = ({ title, text, topic }) => (title === notice.title && text === notice.text) || (topic !== undefined && topic === notice.topic);
+      setNotices((list) => [...list.filter((shown) => !isOld(shown)), { ...notice, id }].slice(-MOST));
       if (notice.kind !== "error") expire(id);
     };
     return {
-      say: (text, actions = []) => add({ kind: "info", text, actions }),
+      say: (text, actions = [], topic = undefined) => add({ kind: "info", text, actions, topic }),
       fail: (error, actions = []) => add({ kind: "error", actions, ...explain(error) }),
       announce: setSpoken,
     };

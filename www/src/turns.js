@@ -1,6 +1,7 @@
 // Lets the assistant answer. A turn belongs to the session it was begun in and lives outside of React, so that an answer goes on
 // being written while another chat is looked at. What is stored, and when, is the library's business.
 import { answer } from "./assistant.js";
+import { endpoint } from "./endpoint.js";
 import { excerpt, textOf } from "./format.js";
 
 const sleep = (time) => new Promise((resolve) => setTimeout(resolve, time));
@@ -8,6 +9,10 @@ const newId = () => crypto.randomUUID();
 
 /** What a chat is called until somebody renames it. */
 const titleOf = (text) => excerpt(text, 60) || null;
+
+/** A chat as an endpoint reads it. */
+const asked = (messages) => messages.map((message) => ({ role: message.role, content: textOf(message) }))
+  .filter(({ role, content }) => ["user", "assistant", "system"].includes(role) && content !== "");
 
 /**
  * @param {{ pace: number, onError: Function, onConflict: Function, onSpoken: Function }} options `pace` is milliseconds per word
@@ -31,25 +36,43 @@ export function createTurns({ pace, onError, onConflict, onSpoken }) {
     }
   }
 
-  /** Writes `text` word by word into a message of the turn. */
-  async function speak(turn, text, variant) {
-    const reply = { id: newId(), role: "assistant", content: "", createdAt: Date.now(), variant };
+  /** The words of the script, as it writes them: the whole text so far, each time. */
+  async function* paced(text, signal) {
     const tokens = text.match(/\s*\S+\s*/g) ?? [];
-    let stopped = false;
-    const stop = () => { stopped = true; };
-    stops.set(turn.sessionId, stop);
-    turn.signal.addEventListener("abort", stop);
     const start = performance.now();
-    for (let done = 0; done < tokens.length && !stopped && !turn.signal.aborted;) {
+    for (let done = 0; done < tokens.length && !signal.aborted;) {
       await sleep(pace);
       // A hidden tab's timers are slow: say what is due, not one word a tick.
       done = pace > 0 ? Math.min(tokens.length, Math.max(done + 1, Math.floor((performance.now() - start) / pace))) : tokens.length;
-      reply.content = tokens.slice(0, done).join("");
-      // Marked as long as it grows: if this page dies, it is what is found.
-      turn.stream({ ...reply, status: "streaming" });
+      yield tokens.slice(0, done).join("");
+    }
+  }
+
+  /** Writes an answer into a message of the turn: the script's to `text` or, while it is on, the endpoint's to `messages`. */
+  async function speak(turn, text, messages, variant) {
+    const connected = endpoint.get();
+    const reply = { id: newId(), role: "assistant", content: "", createdAt: Date.now(), variant, ...(connected && { model: connected.model }) };
+    const stopping = new AbortController();
+    const stop = () => stopping.abort();
+    stops.set(turn.sessionId, stop);
+    turn.signal.addEventListener("abort", stop);
+    if (turn.signal.aborted) stop();
+    let failure = null;
+    try {
+      const words = connected ? endpoint.answer(messages, stopping.signal) : paced(answer(text, variant), stopping.signal);
+      for await (reply.content of words) {
+        // Marked as long as it grows: if this page dies, it is what is found.
+        turn.stream({ ...reply, status: "streaming" });
+        if (stopping.signal.aborted) break;
+      }
+    } catch (error) {
+      if (!stopping.signal.aborted) failure = error;
     }
     stops.delete(turn.sessionId);
-    await finish(turn, stopped ? { ...reply, status: "stopped" } : reply);
+    if (failure) onError(failure);
+    if (failure && reply.content === "") return void (await turn.abort({ keep: false }));
+    const stopped = stopping.signal.aborted;
+    await finish(turn, stopped || failure ? { ...reply, status: stopped ? "stopped" : "failed" } : reply);
     onSpoken(reply.content, stopped);
   }
 
@@ -86,17 +109,22 @@ export function createTurns({ pace, onError, onConflict, onSpoken }) {
 
     /** Asks something new at the end of the chat. `parent` is the checkpoint that is shown: a newer one makes it a branch. */
     send: (chat, { text, images, parent, isFirst }) => run(async () => {
-      const turn = await begin(chat, { raw: text, ui: { screenshots: images }, ...(parent && { metadata: { parentCheckpointId: parent } }) });
-      const attached = images.length > 0 && { images: images.map(({ filename }) => filename ?? "image") };
-      await turn.append([{ id: newId(), role: "user", content: text, createdAt: Date.now(), ...attached }], { metadata: { name: excerpt(text) } });
+      const names = images.map(({ filename }) => filename ?? "image");
+      // What is sent to a model is kept apart from what was typed, which Edit gives back (A-23).
+      const composed = names.length > 0 ? `${text}\n\nAttached images: ${names.join(", ")}` : text;
+      const about = { raw: text, ...(composed !== text && { composed }), ui: { screenshots: images } };
+      const turn = await begin(chat, { ...about, ...(parent && { metadata: { parentCheckpointId: parent } }) });
+      const message = { id: newId(), role: "user", content: text, createdAt: Date.now(), ...(names.length > 0 && { images: names }) };
+      await turn.append([message], { metadata: { name: excerpt(text) } });
       if (isFirst) await chat.setTitle(turn.sessionId, titleOf(text));
-      speak(turn, answer(text, 0), 0).catch(onError);
+      speak(turn, text, [...asked(chat.messages), { role: "user", content: composed }], 0).catch(onError);
     }),
 
     /** Answers a question of the user's once more; what was said before stays one of its versions. */
     regenerate: (chat, question, variant) => run(async () => {
+      const before = chat.messages.slice(0, chat.messages.indexOf(question) + 1);
       const turn = await begin(chat, { regenerate: question.id });
-      speak(turn, answer(textOf(question), variant), variant).catch(onError);
+      speak(turn, textOf(question), asked(before), variant).catch(onError);
     }),
 
     /** Stops the answer that this page is writing in a session; `false` when there is none. */

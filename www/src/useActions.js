@@ -6,6 +6,13 @@ import { download } from "./importFile.js";
 
 const nameOf = ({ id, name }) => (name ? `“${excerpt(name, 40)}”` : shortId(id));
 
+/** Brings back what a restore has left, whatever was done since then. */
+export async function takeBack(store, sessionId, { checkpoint, restorePointId }, options) {
+  const { headCheckpointId } = await (await store.session(sessionId)).summary();
+  if (headCheckpointId === checkpoint.id) await store.undo(sessionId, { load: false, ...options });
+  else await store.checkpoints.rollback(sessionId, restorePointId, { load: false, ...options });
+}
+
 export function useActions({ store, sessionId, select, notices, ask, show }) {
   return useMemo(() => {
     /** Runs an action; what fails is told. Resolves to whether it worked. */
@@ -35,14 +42,8 @@ export function useActions({ store, sessionId, select, notices, ask, show }) {
       openStorage: () => show({ name: "storage" }),
       compare: (from, to) => show({ name: "compare", from, to }),
       rollback: (checkpoint) => attempt(async (options) => {
-        const { checkpoint: live, restorePointId } = await store.checkpoints.rollback(sessionId, checkpoint.id, { load: false, ...options });
-        const takeBack = () => attempt(async () => {
-          const { headCheckpointId } = await (await store.session(sessionId)).summary();
-          // Whatever was done since then: what was left is what comes back.
-          if (headCheckpointId === live.id) await store.undo(sessionId, { load: false });
-          else await store.checkpoints.rollback(sessionId, restorePointId, { load: false });
-        });
-        notices.say(`Rolled back to ${nameOf(checkpoint)}.`, [{ label: "Undo", run: takeBack }]);
+        const done = await store.checkpoints.rollback(sessionId, checkpoint.id, { load: false, ...options });
+        notices.say(`Rolled back to ${nameOf(checkpoint)}.`, [{ label: "Undo", run: () => attempt((again) => takeBack(store, sessionId, done, again)) }]);
       }),
       fork: (checkpoint) => attempt(async () => {
         const fork = await store.fork(sessionId, checkpoint.id);

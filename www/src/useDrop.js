@@ -1,10 +1,10 @@
-// A file dropped anywhere on the page.
+// Files dropped anywhere on the page.
 import { useEffect, useState } from "react";
 
 const hasFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
 
 /** Whether a file is being dragged over the page. */
-export function useDrop(onFile) {
+export function useDrop(onFiles) {
   const [over, setOver] = useState(false);
   useEffect(() => {
     const onDragOver = (event) => {
@@ -17,8 +17,7 @@ export function useDrop(onFile) {
       if (!hasFile(event)) return;
       event.preventDefault();
       setOver(false);
-      const [file] = event.dataTransfer.files;
-      if (file) onFile(file);
+      onFiles([...event.dataTransfer.files]);
     };
     addEventListener("dragover", onDragOver);
     addEventListener("dragleave", onDragLeave);
@@ -28,6 +27,6 @@ export function useDrop(onFile) {
       removeEventListener("dragleave", onDragLeave);
       removeEventListener("drop", onDrop);
     };
-  }, [onFile]);
+  }, [onFiles]);
   return over;
 }
