@@ -152,7 +152,7 @@ pub struct Write<T> {
     /// Hash of the value.
     pub hash: Hash,
     /// The value; `None` when it is kept as an object because it is long or has binaries.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<T>,
 }
 
@@ -164,10 +164,10 @@ pub struct Stream<T> {
     /// The run that writes it.
     pub run: RunId,
     /// The message's own id.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<T>,
     /// Its role.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<T>,
     /// How many pieces the addition is cut into.
     pub of: u32,
@@ -177,10 +177,6 @@ pub struct Stream<T> {
     pub tail: u32,
     /// What stands between the two now.
     pub text: T,
-}
-
-fn none<T>() -> Option<T> {
-    None
 }
 
 /// Any row.

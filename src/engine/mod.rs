@@ -250,8 +250,8 @@ impl<S: Storage> Engine<S> {
             target: restored.target.clone(),
             restore_point: restored.restore_point.id.clone(),
         });
-        if let Some(run) = command.run {
-            (self.listener)(Event::Ended(command.session.clone(), run));
+        if let Some(run) = &restored.ended {
+            (self.listener)(Event::Ended(command.session.clone(), run.clone()));
         }
         self.changed(&command.session, "restore");
         self.recall.saw(&restored.checkpoint);

@@ -9,8 +9,8 @@ use crate::ids::SessionId;
 use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::session::Session;
+use crate::plan::change::Known;
 use crate::plan::read::Hint;
-use crate::plan::write::Known;
 use crate::store::Guess;
 
 /// Sessions whose messages are remembered, and how much text of them at most.

@@ -6,6 +6,7 @@ use crate::codec::row::Stream;
 use crate::error::{Error, Result};
 use crate::ids::{CheckpointId, RunId, SessionId};
 use crate::model::session::Run;
+use crate::plan::change::Change;
 use crate::plan::head;
 use crate::plan::log::Incoming;
 use crate::plan::prompt::{Place, check_users, place};
@@ -13,7 +14,7 @@ use crate::plan::sessions::{self, NewSession, Opened};
 use crate::plan::stream;
 use crate::plan::turn::{Begin, Step, check_idle};
 use crate::plan::versions::{self, Version};
-use crate::plan::write::{Change, Metadata};
+use crate::plan::write::Metadata;
 use crate::store::{Access, Plan, Storage};
 
 /// A turn that began, or a step of one.
@@ -160,8 +161,8 @@ impl<S: Storage> Engine<S> {
             if let Some(sealed) = &opened.sealed {
                 (self.listener)(Event::Created(Box::new(sealed.clone())));
             }
-            if let Some(run) = command.run {
-                self.ended(previous, run);
+            if let Some(run) = &opened.ended {
+                self.ended(previous, run.clone());
             }
             self.changed(previous, "seal");
         }

@@ -5,8 +5,9 @@ use crate::codec::key::Store;
 use crate::error::{Code, Error, Result};
 use crate::ids::SessionId;
 use crate::model::checkpoint::Checkpoint;
+use crate::plan::change::{Change, Known};
 use crate::plan::turn::Step;
-use crate::plan::write::{self, Change, Known, Metadata, Upkeep, Write};
+use crate::plan::write::{self, Metadata, Upkeep, Write};
 use crate::store::{Access, Storage, View};
 
 pub(super) const WRITE: Access =

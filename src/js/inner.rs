@@ -20,9 +20,10 @@ use crate::engine::{Done, Engine, Platform, Saved};
 use crate::error::{Code, Result};
 use crate::ids::{RunId, ScopeId, SessionId};
 use crate::model::retention::Retention;
+use crate::plan::change::Change;
 use crate::plan::restore::Target;
 use crate::plan::turn::Begin;
-use crate::plan::write::{Change, Metadata};
+use crate::plan::write::Metadata;
 
 /// How long a run without a lock is waited for before it counts as dead.
 const GRACE_MS: u32 = 50;

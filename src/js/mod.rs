@@ -27,9 +27,9 @@ use crate::codec::schema;
 use crate::error::Result;
 use crate::ids::{CheckpointId, SessionId, TaskId};
 use crate::plan::bundle;
+use crate::plan::change::Change;
 use crate::plan::restore::Target;
 use crate::plan::status::{Question, Unfinished};
-use crate::plan::write::Change;
 use inner::Inner;
 use input::Input;
 

@@ -6,8 +6,8 @@ use wasm_bindgen_futures::future_to_promise;
 
 use super::{JsEngine, command, error, input, output, reports};
 use crate::ids::{CheckpointId, SessionId};
+use crate::plan::change::Change;
 use crate::plan::restore::Target;
-use crate::plan::write::Change;
 
 #[wasm_bindgen(js_class = Engine)]
 impl JsEngine {
@@ -43,7 +43,7 @@ impl JsEngine {
         })
     }
 
-    /// The prompt that a restore to a message would go back to; `undefined` when there is none.
+    /// The prompt that a restore to a message would go back to; its fields are `null` where there is none.
     #[wasm_bindgen(js_name = matchFor)]
     pub fn match_for(&self, session: &str, message: String, run: Option<String>) -> Promise {
         let parsed = (|| Ok((SessionId::parse(session)?, input::run(run.as_deref())?)))();

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::hash::Hash;
-use super::session::{State, Vector};
+use super::session::{self, State, Vector};
 use super::sorted::Map;
 use crate::ids::{CheckpointId, ScopeId, SessionId, TurnId};
 
@@ -221,7 +221,7 @@ pub struct Checkpoint<T> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookup: Option<Hash>,
     /// Id of the message that opens its turn, where it is in here for the first time: leads from a message to its prompt.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opens: Option<T>,
     /// Never pruned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -233,10 +233,10 @@ pub struct Checkpoint<T> {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sealed: bool,
     /// How many sessions were forked from it.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "session::is_zero")]
     pub forks: u32,
     /// How many pending writes it has.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "session::is_zero")]
     pub pending: u32,
 }
 
@@ -255,16 +255,6 @@ impl<T> Checkpoint<T> {
             Action::Put | Action::Append | Action::Rollback | Action::Recover | Action::Begin => (Some(self.seq), None),
         }
     }
-}
-
-fn none<T>() -> Option<T> {
-    None
-}
-
-// Serde calls this with a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(n: &u32) -> bool {
-    *n == 0
 }
 
 impl<T> Checkpoint<T> {

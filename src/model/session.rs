@@ -30,7 +30,7 @@ pub struct State {
 
 // Serde calls this with a reference.
 #[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(n: &u32) -> bool {
+pub(crate) fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 

@@ -5,9 +5,10 @@ use crate::ids::{CheckpointId, SessionId};
 use crate::model::body::Text;
 use crate::model::checkpoint::{Checkpoint, Origin};
 use crate::model::session::{Session, State};
+use crate::plan::change::Change;
 use crate::plan::head;
 use crate::plan::turn::{Step, active};
-use crate::plan::write::{Change, Write};
+use crate::plan::write::Write;
 use crate::store::{Planned, View};
 
 /// What the new state is made on.

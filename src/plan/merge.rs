@@ -5,9 +5,10 @@ use crate::model::hash::Hash;
 use crate::model::session::{Session, State};
 use crate::model::sorted::Map;
 use crate::model::span::{Span, Spans};
+use crate::plan::change::Known;
 use crate::plan::log::{self, Entry, Incoming};
 use crate::plan::objects;
-use crate::plan::write::{Known, MAX_SPANS};
+use crate::plan::write::MAX_SPANS;
 use crate::store::{Op, Planned, View};
 
 /// The list of messages a whole state asks for, made of what the base holds and of what is new.

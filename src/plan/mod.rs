@@ -3,6 +3,7 @@
 pub mod base;
 pub mod bundle;
 pub mod census;
+pub mod change;
 pub mod collect;
 pub mod compact;
 pub mod delete;

@@ -1,14 +1,13 @@
-//! Recovery of a session whose writer died in the middle of an answer: its newest checkpoint is provisional.
+//! Recovery of a session whose writer died in the middle of an answer: it has the run of a turn that nobody ends, or its
+//! newest checkpoint is provisional.
 
 use crate::codec::key::Range;
 use crate::ids::{CheckpointId, RunId, ScopeId, SessionId, Stamp};
 use crate::model::body::Text;
 use crate::model::checkpoint::{Action, Checkpoint, Kind, Operation};
 use crate::model::session::{Run, Session, State};
-use crate::model::span::Spans;
 use crate::plan::head::{self, Header};
 use crate::plan::stream;
-use crate::plan::{log, write};
 use crate::store::{Op, Plan, Planned, View};
 
 /// A recovery. Only ever by request: nothing is finalized silently.
@@ -88,9 +87,6 @@ pub fn plan<T: Text>(view: &View<T>, command: &Recover) -> Planned<Plan<T, Optio
     Ok(Plan { writes, answer: Some(recovered) })
 }
 
-/// How many messages a turn may have before the one that was being written is taken for a new one.
-const RECENT: u32 = 64;
-
 /// Recovers a turn whose writer died: what had arrived of its answer becomes a message, or goes.
 fn turn<T: Text>(
     view: &View<T>,
@@ -104,27 +100,7 @@ fn turn<T: Text>(
     let streamed = if drop { None } else { stream::read(view, session)? };
     let mut state = session.state.clone();
     if let Some(message) = streamed {
-        // One that was written before is the same message, further on: what follows it stays.
-        let recent = state.spans.count().saturating_sub(RECENT);
-        let written = log::entries(view, &state.spans.slice(recent, u32::MAX))?;
-        let same = written.iter().position(|entry| entry.id.is_some() && entry.id == message.id);
-        let mut after = Vec::new();
-        let mut following = Spans::default();
-        if let (Some(index), Ok(at)) = (same, u32::try_from(same.unwrap_or_default())) {
-            after = written.into_iter().skip(index + 1).collect();
-            following = state.spans.slice(recent + at + 1, u32::MAX);
-            state = write::cut(view, &state, recent + at, None)?;
-        }
-        let entry = log::admit(view, &message, &mut writes)?;
-        state.history = log::chain(state.history, entry.role.as_ref(), entry.id.as_ref());
-        state.size += u64::from(entry.size);
-        state.listed = true;
-        state.spans.push(log::append(view, session, vec![entry], &mut writes)?);
-        for entry in after {
-            state.history = log::chain(state.history, entry.role.as_ref(), entry.id.as_ref());
-            state.size += u64::from(entry.size);
-        }
-        state.spans.extend(&following);
+        state = stream::settle(view, session, state, &message, &mut writes)?;
     }
     state.turns = run.turn.seq;
     session.end_run();

@@ -73,6 +73,8 @@ pub struct Restored<T> {
     pub removed: Vec<T>,
     /// For a restore to a message: what was asked, and in which turn.
     pub prompt: Option<(Value<T>, Option<Turn>)>,
+    /// The caller's own run, where it ended with this.
+    pub ended: Option<RunId>,
 }
 
 /// Where a restore leads.
@@ -240,7 +242,8 @@ pub fn plan<T: Text>(view: &View<T>, command: &Restore) -> Planned<Plan<T, Resto
     if to.commit.is_some() {
         session.commit.clone_from(&to.commit);
     }
-    if session.end_run().is_some() {
+    let ended = session.end_run().map(|run| run.id);
+    if ended.is_some() {
         writes.push(Op::DeleteRange(Range::streams(scope, &session.id)));
     }
     header.parent = to.target.clone().or_else(|| Some(restore_point.id.clone()));
@@ -254,5 +257,5 @@ pub fn plan<T: Text>(view: &View<T>, command: &Restore) -> Planned<Plan<T, Resto
     prune::automatic(view, &mut session, *retention, &mut writes)?;
     head::put_session(&session, &mut writes);
     let (target, parts, removed) = (to.target, to.parts, to.removed);
-    Ok(Plan { writes, answer: Restored { checkpoint, restore_point, target, parts, removed, prompt } })
+    Ok(Plan { writes, answer: Restored { checkpoint, restore_point, target, parts, removed, prompt, ended } })
 }

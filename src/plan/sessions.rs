@@ -12,6 +12,7 @@ use crate::model::body::Text;
 use crate::model::checkpoint::{Action, Checkpoint, Kind};
 use crate::model::retention::Retention;
 use crate::model::session::Session;
+use crate::plan::delete::check_title;
 use crate::plan::head::{self, Header};
 use crate::plan::prune;
 use crate::plan::turn::check_idle;
@@ -55,6 +56,8 @@ pub struct Opened<T> {
     pub sealed: Option<Checkpoint<T>>,
     /// Checkpoints that went with it.
     pub pruned: usize,
+    /// The caller's own run in it, where it ended with this.
+    pub ended: Option<RunId>,
 }
 
 /// Every readable session of a scope.
@@ -85,7 +88,7 @@ pub fn active<T: Text>(view: &View<T>, scope: &ScopeId) -> Planned<Plan<T, Optio
 /// `Need`; `AlreadyExists`, `ActiveRun`, `TooLarge`.
 pub fn start<T: Text>(view: &View<T>, command: &NewSession) -> Planned<Plan<T, Opened<T>>> {
     let NewSession { scope, id, title, commit, from, run, stamp, retention } = command;
-    crate::plan::delete::check_title(title.as_deref())?;
+    check_title(title.as_deref())?;
     write::check_commit(commit.as_deref())?;
     let sessions = all(view, scope)?;
     if head::find(view, scope, id)?.is_some() {
@@ -98,10 +101,11 @@ pub fn start<T: Text>(view: &View<T>, command: &NewSession) -> Planned<Plan<T, O
         None => newest(&sessions).cloned(),
     };
     let mut sealed = None;
+    let mut ended = None;
     let mut pruned = 0;
     if let Some(mut previous) = previous.clone() {
         check_idle(&previous, run.as_ref())?;
-        previous.end_run();
+        ended = previous.end_run().map(|run| run.id);
         if previous.number == 0 {
             number += 1;
             previous.number = number;
@@ -124,7 +128,8 @@ pub fn start<T: Text>(view: &View<T>, command: &NewSession) -> Planned<Plan<T, O
     session.opened = next_place(&sessions);
     head::put_session(&session, &mut writes);
     let previous = session.parent.clone();
-    Ok(Plan { writes, answer: Opened { number: session.number, epoch: session.epoch, previous, sealed, pruned } })
+    let (number, epoch) = (session.number, session.epoch);
+    Ok(Plan { writes, answer: Opened { number, epoch, previous, sealed, pruned, ended } })
 }
 
 fn next_place(sessions: &[Session]) -> u32 {

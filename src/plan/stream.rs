@@ -5,9 +5,10 @@ use crate::codec::row::{MAX_TEXT, Row, Stream};
 use crate::error::{Code, Error};
 use crate::ids::{ScopeId, SessionId, check_message_id};
 use crate::model::body::{Body, Text, cut};
-use crate::model::session::Session;
-use crate::plan::head;
-use crate::plan::log::Incoming;
+use crate::model::session::{Session, State};
+use crate::model::span::Spans;
+use crate::plan::log::{self, Incoming};
+use crate::plan::{change, head};
 use crate::store::{Op, Plan, Planned, View};
 
 /// Plans the `n`-th addition to a session's growing message; `n` of 0 starts it anew. One longer than a row is cut
@@ -88,4 +89,40 @@ pub fn read<T: Text>(view: &View<T>, session: &Session) -> Planned<Option<Incomi
         whole.pop();
     }
     Ok(None)
+}
+
+/// How many messages a turn may have before the one that was being written is taken for a new one.
+const RECENT: u32 = 64;
+
+/// A state with what was saved of a growing message as one of its messages. One that was written before is the same
+/// message, further on: what follows it stays.
+///
+/// # Errors
+/// `Need`; `RecordUnreadable`, `TooLarge`.
+pub fn settle<T: Text>(
+    view: &View<T>,
+    session: &mut Session,
+    mut state: State,
+    message: &Incoming<T>,
+    writes: &mut Vec<Op<T>>,
+) -> Planned<State> {
+    let recent = state.spans.count().saturating_sub(RECENT);
+    let mut written = log::entries(view, &state.spans.slice(recent, u32::MAX))?;
+    let mut following = Spans::default();
+    let mut after = Vec::new();
+    if let Some(index) = written.iter().position(|entry| entry.id.is_some() && entry.id == message.id) {
+        after = written.split_off(index).split_off(1);
+        let at = state.spans.count() - u32::try_from(after.len()).unwrap_or(u32::MAX) - 1;
+        following = state.spans.slice(at + 1, u32::MAX);
+        state = change::cut(view, &state, at, None)?;
+    }
+    let entry = log::admit(view, message, writes)?;
+    for entry in std::iter::once(&entry).chain(&after) {
+        state.history = log::chain(state.history, entry.role.as_ref(), entry.id.as_ref());
+        state.size += u64::from(entry.size);
+    }
+    state.listed = true;
+    state.spans.push(log::append(view, session, vec![entry], writes)?);
+    state.spans.extend(&following);
+    Ok(state)
 }

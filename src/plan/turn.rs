@@ -8,10 +8,11 @@ use crate::model::checkpoint::{Action, Kind, Turn};
 use crate::model::hash::Hash;
 use crate::model::session::{Run, Session, State};
 use crate::plan::base::Base;
+use crate::plan::change::Change;
 use crate::plan::head::{self, Header};
 use crate::plan::prompt::{Place, check_users, place};
 use crate::plan::sessions::RESERVED;
-use crate::plan::write::{Change, Write};
+use crate::plan::write::Write;
 use crate::plan::{log, objects, versions};
 use crate::store::{Op, Planned, View};
 
@@ -24,6 +25,15 @@ pub enum Step<T> {
     Go(RunId),
     /// It ends the turn of a run.
     End(RunId),
+}
+
+impl<T> Step<T> {
+    fn run(&self) -> &RunId {
+        match self {
+            Step::Begin(begin) => &begin.run,
+            Step::Go(run) | Step::End(run) => run,
+        }
+    }
 }
 
 /// How a turn begins.
@@ -64,7 +74,7 @@ pub fn check_idle(session: &Session, own: Option<&RunId>) -> Result<(), Error> {
 
 /// What a step of a turn writes beside its content.
 pub struct Mark {
-    turn: Option<Turn>,
+    turn: Turn,
     prompt: Option<Hash>,
     /// The restore point of an answer that is left behind.
     left: Option<u32>,
@@ -96,12 +106,10 @@ pub fn enter<T: Text>(
                 writes.push(Op::DeleteRange(Range::streams(&left.scope, &left.id)));
                 head::put_session(&left, writes);
             }
-            Ok(Some(Mark { turn, prompt: None, left: None, name: None }))
+            Ok(turn.map(Mark::of))
         }
         Some(Step::Go(run) | Step::End(run)) => match &base.session.run {
-            Some(own) if own.id == *run => {
-                Ok(Some(Mark { turn: Some(own.turn.clone()), prompt: None, left: None, name: None }))
-            }
+            Some(own) if own.id == *run => Ok(Some(Mark::of(own.turn.clone()))),
             _ => Err(Error::new(Code::InvalidArgument, format!("run {run} has ended; begin a turn first")).into()),
         },
     }
@@ -119,7 +127,7 @@ fn begin_at<T: Text>(
     let prompt = prompt.transpose()?;
     let fresh = |seq| Turn { id: stamp.turn(0), seq, version: stamp.turn(1) };
     let Some(id) = &begin.regenerate else {
-        return Ok(Mark { turn: Some(fresh(base.state.turns.saturating_add(1))), prompt, left: None, name: None });
+        return Ok(Mark { prompt, ..Mark::of(fresh(base.state.turns.saturating_add(1))) });
     };
     let owner = base.conflict_of.as_ref().unwrap_or(&base.session.id).clone();
     let found = place(view, scope, &owner, &base.state, id)?;
@@ -151,11 +159,15 @@ fn begin_at<T: Text>(
         turns: turn.seq,
         ..before
     };
-    Ok(Mark { turn: Some(turn), prompt, left, name })
+    Ok(Mark { turn, prompt, left, name })
 }
 
 impl Mark {
-    /// Marks a step's header, state and session.
+    fn of(turn: Turn) -> Self {
+        Mark { turn, prompt: None, left: None, name: None }
+    }
+
+    /// Marks a step's header, state and session. `replaced` tells whether it stands for an unfinished write.
     pub fn mark<T: Text>(
         self,
         command: &Write<T>,
@@ -165,67 +177,67 @@ impl Mark {
         header: &mut Header<T>,
         writes: &mut Vec<Op<T>>,
     ) {
-        let Mark { turn, prompt, left, name } = self;
+        let Some(step) = &command.step else { return };
+        header.turn = Some(self.turn.clone());
+        // Whose it is can be asked for.
+        say(header, "runId", step.run().as_str());
+        if let Some(remote) = session.remote.as_deref().filter(|remote| !remote.starts_with(RESERVED)) {
+            say(header, "remoteSessionId", remote);
+        }
+        if let Step::Begin(begin) = step {
+            self.begin(begin, command, replaced, session, state, header);
+            return;
+        }
         // What was saved of a message that grew is part of what is written now. Where a turn begins there is none: the one
         // before has ended, or was recovered.
-        if !matches!(command.step, Some(Step::Begin(_))) {
-            writes.push(Op::DeleteRange(Range::streams(&session.scope, &session.id)));
+        writes.push(Op::DeleteRange(Range::streams(&session.scope, &session.id)));
+        state.turns = self.turn.seq;
+        if let Some(run) = &session.run {
+            // However many steps it takes, a turn is taken back as a whole.
+            (header.operation.before, header.operation.undo) = (Some(run.before), run.undo);
         }
-        header.turn.clone_from(&turn);
-        if let Some(step) = command.step.as_ref().filter(|_| turn.is_some()) {
-            // Whose it is can be asked for.
-            let run = match step {
-                Step::Begin(begin) => &begin.run,
-                Step::Go(run) | Step::End(run) => run,
-            };
-            say(header, "runId", run.as_str());
-            if let Some(remote) = session.remote.as_deref().filter(|remote| !remote.starts_with(RESERVED)) {
-                say(header, "remoteSessionId", remote);
-            }
+        if let Change::Append { messages, .. } = &command.change {
+            let users = |role: &T| role.utf8() == "user";
+            let asked = messages.iter().find(|new| new.role.as_ref().is_some_and(users));
+            header.opens = asked.and_then(|new| new.id.clone());
         }
-        match (&command.step, turn) {
-            (Some(Step::Begin(begin)), Some(turn)) => {
-                header.kind = command.metadata.kind.unwrap_or(Kind::PromptBefore);
-                header.prompt = prompt;
-                // It stands for an unfinished write that it replaces, and is a step of its own then.
-                let before = if replaced { header.operation.before } else { left };
-                (header.operation.action, header.operation.before) = (Action::Begin, before);
-                let is_step = replaced && before.is_some();
-                if begin.regenerate.is_none() {
-                    header.lookup = Some(state.history);
-                    session.prompts += 1;
-                }
-                let usual = || name.unwrap_or_else(|| format!("Prompt {}", session.prompts.max(1)));
-                header.name.get_or_insert_with(usual);
-                session.run = Some(Run {
-                    id: begin.run.clone(),
-                    turn,
-                    since: command.stamp.now,
-                    before: left.unwrap_or(session.next),
-                    undo: if is_step { Some(session.next) } else { session.undo },
-                });
-                session.boundary.get_or_insert_with(|| command.stamp.checkpoint(5));
-            }
-            (Some(step), Some(turn)) => {
-                state.turns = turn.seq;
-                if let Some(run) = &session.run {
-                    // However many steps it takes, a turn is taken back as a whole.
-                    (header.operation.before, header.operation.undo) = (Some(run.before), run.undo);
-                }
-                if let Change::Append { messages, .. } = &command.change {
-                    let users = |role: &T| role.utf8() == "user";
-                    let asked = messages.iter().find(|new| new.role.as_ref().is_some_and(users));
-                    header.opens = asked.and_then(|new| new.id.clone());
-                }
-                let ends = matches!(step, Step::End(_));
-                let usual = if ends { Kind::TurnAfter } else { Kind::PromptAfter };
-                header.kind = command.metadata.kind.unwrap_or(usual);
-                if ends {
-                    session.end_run();
-                }
-            }
-            _ => {}
+        let ends = matches!(step, Step::End(_));
+        let usual = if ends { Kind::TurnAfter } else { Kind::PromptAfter };
+        header.kind = command.metadata.kind.unwrap_or(usual);
+        if ends {
+            session.end_run();
         }
+    }
+
+    fn begin<T: Text>(
+        self,
+        begin: &Begin<T>,
+        command: &Write<T>,
+        replaced: bool,
+        session: &mut Session,
+        state: &State,
+        header: &mut Header<T>,
+    ) {
+        header.kind = command.metadata.kind.unwrap_or(Kind::PromptBefore);
+        header.prompt = self.prompt;
+        // It stands for an unfinished write that it replaces, and is a step of its own then.
+        let before = if replaced { header.operation.before } else { self.left };
+        (header.operation.action, header.operation.before) = (Action::Begin, before);
+        let is_step = replaced && before.is_some();
+        if begin.regenerate.is_none() {
+            header.lookup = Some(state.history);
+            session.prompts += 1;
+        }
+        let usual = || self.name.unwrap_or_else(|| format!("Prompt {}", session.prompts.max(1)));
+        header.name.get_or_insert_with(usual);
+        session.run = Some(Run {
+            id: begin.run.clone(),
+            turn: self.turn,
+            since: command.stamp.now,
+            before: self.left.unwrap_or(session.next),
+            undo: if is_step { Some(session.next) } else { session.undo },
+        });
+        session.boundary.get_or_insert_with(|| command.stamp.checkpoint(5));
     }
 }
 

@@ -8,9 +8,10 @@ use turnmark::error::Result;
 use turnmark::ids::{CheckpointId, RunId};
 use turnmark::model::body::Text;
 use turnmark::model::checkpoint::Checkpoint;
+use turnmark::plan::change::Change;
 use turnmark::plan::restore::{Restored, Target};
 use turnmark::plan::turn::Begin;
-use turnmark::plan::write::{Change, Metadata};
+use turnmark::plan::write::Metadata;
 
 use super::kit::{Msg, T, Tab, assistant, body, meta, more, named, sid, text, user};
 

@@ -12,8 +12,9 @@ use turnmark::model::body::{Binary, Body, Text};
 use turnmark::model::checkpoint::Source;
 use turnmark::model::hash::Hash;
 use turnmark::model::retention::Retention;
+use turnmark::plan::change::Change;
 use turnmark::plan::log::Incoming;
-use turnmark::plan::write::{Change, Metadata};
+use turnmark::plan::write::Metadata;
 use turnmark::store::{Access, Guess, Level, Op, Pause, Step, Storage, View};
 
 pub(crate) use super::tab::{Tab, code, failure};

@@ -2,7 +2,8 @@
 
 use turnmark::engine::Event;
 use turnmark::error::{Branch, Code};
-use turnmark::plan::write::{Change, Metadata};
+use turnmark::plan::change::Change;
+use turnmark::plan::write::Metadata;
 
 use super::kit::{Tab, assistant, chat, cid, code, failure, meta, more, named, shot, sid, unlisted, user, whole};
 

@@ -73,6 +73,11 @@ contract! {
             let point = tab.all("s").await.remove(1);
             assert_eq!((point.kind, point.state.spans.count()), (Kind::RestorePoint, 3));
             assert_eq!(code(tab.go("s", "r", &[assistant("a2")]).await), Code::InvalidArgument);
+            // A run that had ended before does not end once more.
+            tab.heard();
+            tab.restore_by("s", Target::Undo, Some(run("r"))).await.unwrap();
+            assert_eq!(tab.runs_heard(), [""; 0]);
+            tab.restore_by("s", Target::Redo, None).await.unwrap();
         }
         tab.clean().await;
     }

@@ -3,8 +3,9 @@
 use turnmark::engine::Event;
 use turnmark::error::Code;
 use turnmark::model::checkpoint::{Action, Kind, Source, Usage};
+use turnmark::plan::change::Change;
 use turnmark::plan::parts::MAX_NAME;
-use turnmark::plan::write::{Change, Metadata};
+use turnmark::plan::write::Metadata;
 
 use super::kit::{Msg, assistant, body, chat, code, meta, more, named, shot, sid, text, unlisted, user, whole};
 

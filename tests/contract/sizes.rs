@@ -1,7 +1,8 @@
 //! Long values, binaries, many channels, and what they cost.
 
 use turnmark::codec::key::Store;
-use turnmark::plan::write::{Change, MAX_SPANS};
+use turnmark::plan::change::Change;
+use turnmark::plan::write::MAX_SPANS;
 
 use super::kit::{Msg, assistant, body, chat, meta, named, shot, sid, user, whole};
 

@@ -11,10 +11,11 @@ use turnmark::model::body::Text;
 use turnmark::model::checkpoint::Checkpoint;
 use turnmark::model::hash::Hash;
 use turnmark::model::part::Part;
+use turnmark::plan::change::Change;
 use turnmark::plan::objects::Value;
 use turnmark::plan::read::{Before, Contents, Filter, List, Page};
 use turnmark::plan::restore::{Restored, Target};
-use turnmark::plan::write::{Change, Metadata};
+use turnmark::plan::write::Metadata;
 
 use super::kit::{Counts, Msg, Seen, Shot, T, Tally, meta, more, named, sid, whole};
 use crate::backend::Backend;

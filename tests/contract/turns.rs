@@ -328,8 +328,8 @@ contract! {
     async fn channels_go_with_their_turn(kit) {
         let tab = kit.tab().await;
         tab.begin("s", "r", "p").await.unwrap();
-        let turnmark::plan::write::Change::Append { keep, messages, ui, .. } = more(&[user("u1"), assistant("a1")]) else { unreachable!() };
-        let change = turnmark::plan::write::Change::Append { keep, messages, set: named(&[("x", "1")]), remove: Vec::new(), ui };
+        let turnmark::plan::change::Change::Append { keep, messages, ui, .. } = more(&[user("u1"), assistant("a1")]) else { unreachable!() };
+        let change = turnmark::plan::change::Change::Append { keep, messages, set: named(&[("x", "1")]), remove: Vec::new(), ui };
         tab.step("s", "r", true, change).await.unwrap();
         assert_eq!(tab.live("s").await, shot(&[user("u1"), assistant("a1")], &[("x", "1")]));
         tab.undo("s").await.unwrap();

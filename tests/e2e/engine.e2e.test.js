@@ -407,7 +407,10 @@ test("an answer whose tab crashed is reported as interrupted, not before, and re
   const session = await devtools(t, writer);
   session.send("Page.crash").catch(() => {});
   await writer.waitForEvent("crash");
-  await other.waitForFunction(async () => (await store.status()).interrupted.length > 0);
+  // A promise given to waitForFunction counts as true at once.
+  await other.evaluate(async () => {
+    while ((await store.status()).interrupted.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  });
   const after = await other.evaluate(async () => {
     const { interrupted } = await store.status();
     const recovered = await store.recover();

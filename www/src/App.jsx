@@ -53,12 +53,10 @@ export function App() {
   const actions = useActions({ store, sessionId, select, notices, ask, show: setDialog });
   const closeDialog = useCallback(() => setDialog(null), []);
 
-  useEffect(() => {
-    const stops = [
-      store.on("run.started", ({ sessionId: id }) => id === sessionId && notices.announce("The assistant is answering.")),
-    ];
-    return () => stops.forEach((stop) => stop());
-  }, [store, sessionId, notices]);
+  useEffect(
+    () => store.on("run.started", ({ sessionId: id }) => id === sessionId && notices.announce("The assistant is answering.")),
+    [store, sessionId, notices],
+  );
   // What is looked at is the active session: the one that the next new session seals.
   useEffect(() => {
     if (sessionId !== null) store.openSession(sessionId).catch((error) => error.code === "UnknownSession" || notices.fail(error));
@@ -87,7 +85,7 @@ export function App() {
         <a className="skip" href="#composer" onClick={(event) => { event.preventDefault(); document.getElementById("composer").focus(); }}>Skip to the message field</a>
         <SessionsPane selected={sessionId} select={select} theme={theme} actions={actions} />
         <ChatPane sessionId={sessionId} select={select} turns={turns} showTimeline={() => setView(view === "timeline" ? "chat" : "timeline")} undo={guarded.undo} redo={guarded.redo} />
-        <TimelinePane sessionId={sessionId} actions={actions} busy={false} close={() => setView("chat")} />
+        <TimelinePane sessionId={sessionId} actions={actions} close={() => setView("chat")} />
         <div className="tabs" role="group" aria-label="View">
           {TABS.map(([name, label, icon]) => (
             <button key={name} type="button" className="tab" aria-pressed={view === name} onClick={() => setView(name)} data-testid={`tab-${name}`}><Icon name={icon} size={20} />{label}</button>

@@ -5,7 +5,7 @@ import { kindOf } from "./kinds.js";
 import { Stamp, stampText } from "./Stamp.jsx";
 import { useClock } from "./useClock.js";
 
-export function TimelineEntry({ checkpoint, open, toggle, compare, compareFrom, busy, actions, parentName }) {
+export function TimelineEntry({ checkpoint, open, toggle, compare, compareFrom, actions, parentName }) {
   const { id, name, head, messageCount, createdAt, pinned, provisional, _durability } = checkpoint;
   const now = useClock(createdAt);
   const details = useId();
@@ -38,7 +38,7 @@ export function TimelineEntry({ checkpoint, open, toggle, compare, compareFrom, 
         </dl>
       )}
       <div className="checkpoint-actions">
-        <button type="button" className="button tiny" disabled={head || busy} onClick={() => actions.rollback(checkpoint)} title={head ? "This is the live state" : "Make this state live again. It can be undone."} data-testid="checkpoint-rollback"><Icon name="rollback" size={15} /><span>Roll back</span></button>
+        <button type="button" className="button tiny" disabled={head} onClick={() => actions.rollback(checkpoint)} title={head ? "This is the live state" : "Make this state live again. It can be undone."} data-testid="checkpoint-rollback"><Icon name="rollback" size={15} /><span>Roll back</span></button>
         <button type="button" className="button tiny" disabled={provisional} onClick={() => actions.fork(checkpoint)} title="Start a new chat here" data-testid="checkpoint-fork"><Icon name="fork" size={15} /><span>Fork</span></button>
         <button type="button" className="button tiny" aria-pressed={compareFrom} onClick={() => compare(checkpoint)} title="See what differs from another checkpoint" data-testid="checkpoint-compare"><Icon name="compare" size={15} /><span>Compare</span></button>
         {open && <button type="button" className="button tiny" aria-pressed={pinned} onClick={() => actions.pin(checkpoint)} title="A pinned checkpoint is never pruned" data-testid="checkpoint-pin"><Icon name="pin" size={15} /><span>{pinned ? "Unpin" : "Pin"}</span></button>}

@@ -9,7 +9,7 @@ import { TimelineEntry } from "./TimelineEntry.jsx";
 
 const PAGE = 40;
 
-export function TimelinePane({ sessionId, actions, busy, close }) {
+export function TimelinePane({ sessionId, actions, close }) {
   const [limit, setLimit] = useState(PAGE);
   const [open, setOpen] = useState(null);
   const [from, setFrom] = useState(null);
@@ -44,7 +44,7 @@ export function TimelinePane({ sessionId, actions, busy, close }) {
       <ol className="checkpoints" aria-label="Checkpoints, newest first" aria-busy={loading} onKeyDown={onArrowKeys} data-testid="timeline">
         {checkpoints.map((checkpoint) => (
           <TimelineEntry
-            key={checkpoint.id} checkpoint={checkpoint} busy={busy} open={open === checkpoint.id} parentName={names.get(checkpoint.parentCheckpointId)} compareFrom={from?.id === checkpoint.id}
+            key={checkpoint.id} checkpoint={checkpoint} open={open === checkpoint.id} parentName={names.get(checkpoint.parentCheckpointId)} compareFrom={from?.id === checkpoint.id}
             toggle={() => (from ? compare(checkpoint) : setOpen(open === checkpoint.id ? null : checkpoint.id))} compare={compare} actions={actions}
           />
         ))}

@@ -2,8 +2,9 @@
 
 use turnmark::error::{Branch, Code, Error, Result};
 use turnmark::ids::TaskId;
+use turnmark::plan::change::Change;
 use turnmark::plan::restore::Target;
-use turnmark::plan::write::{Change, Metadata};
+use turnmark::plan::write::Metadata;
 use turnmark::store::{Access, Op as Write1, Plan, Storage};
 
 use super::model::{Cp, Line, Step, Whole};
