@@ -1,35 +1,17 @@
 // turnmark/ai-sdk beside the real `useChat`, with a scripted transport, over a store in memory. `node --test tests/unit`.
 import assert from "node:assert/strict";
-import { register } from "node:module";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Window } from "happy-dom";
+import { describe, test } from "node:test";
 import { StrictMode, createElement as h } from "react";
 import { renderToString } from "react-dom/server";
 import { fakeStore } from "./fake-history.js";
+import { eventually, pageForTests, sleep, undone, useReactFromHere } from "./react-kit.js";
 
-// The package lies beside this folder, not below it: its `react` is the one installed here, as in an application.
-register(
-  `data:text/javascript,${encodeURIComponent(`export const resolve = (specifier, context, next) =>
-    next(specifier, /^react(-dom)?(\\/|$)/.test(specifier) ? { ...context, parentURL: ${JSON.stringify(import.meta.url)} } : context);`)}`,
-);
+useReactFromHere();
 const { safeToSend, useDurableChat } = await import("../../pkg-template/ai-sdk.js");
 const { TurnmarkError } = await import("../../pkg-template/errors.js");
 const { judge } = await import("../../pkg-template/ai-sdk-judge.js");
 const { Chat, useChat } = await import(process.env.AI_SDK_REACT ?? "@ai-sdk/react");
 const { convertToModelMessages, lastAssistantMessageIsCompleteWithToolCalls, validateUIMessages } = await import(process.env.AI_SDK ?? "ai");
-
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function eventually(check, attempts = 400) {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await check();
-    } catch (error) {
-      if (attempt === attempts) throw error;
-      await sleep(5);
-    }
-  }
-}
 
 const user = (id, text = `text of ${id}`) => ({ id, role: "user", parts: [{ type: "text", text }] });
 const assistant = (id, text = `text of ${id}`) => ({ id, role: "assistant", parts: [{ type: "text", text, state: "done" }] });
@@ -173,32 +155,11 @@ test("rendering on a server opens nothing, and without a store the hook says wha
 });
 
 describe("useDurableChat", () => {
-  let dom;
-  let createRoot;
-  const undone = [];
-  const unhandled = [];
-  const note = (reason) => unhandled.push(reason);
-
-  before(async () => {
-    dom = new Window();
-    Object.assign(globalThis, { window: dom, document: dom.document });
-    globalThis.navigator ??= dom.navigator;
-    ({ createRoot } = await import("react-dom/client"));
-    process.on("unhandledRejection", note);
-  });
-  after(async () => {
-    process.off("unhandledRejection", note);
-    await dom.happyDOM.close();
-  });
-  afterEach(async () => {
-    for (const undo of undone.splice(0).reverse()) await undo();
-    await sleep(20);
-    assert.deepEqual(unhandled.splice(0), [], "no rejection is ever left unhandled");
-  });
+  const page = pageForTests({ settle: 20 });
 
   /** Renders `useChat` with the hook beside it. `props` are the hook's and, as `chat`, those of `useChat`. */
   async function mount(props, { strict = false } = {}) {
-    const root = createRoot(dom.document.createElement("div"));
+    const root = page.createRoot(page.dom.document.createElement("div"));
     const seen = [];
     const errors = [];
     let current = props;

@@ -1,22 +1,13 @@
 // The chat hooks of turnmark/react over a fake engine: what is shown and when, what renders, two pages on one chat.
 import assert from "node:assert/strict";
-import { register } from "node:module";
-import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { Window } from "happy-dom";
+import { beforeEach, describe, test } from "node:test";
 import { StrictMode, createElement as h, memo, useState } from "react";
 import { renderToString } from "react-dom/server";
 import { fakeGlue, gate, joinTabs, raw } from "./fake-engine.js";
+import { eventually, pageForTests, sleep, undone, useReactFromHere } from "./react-kit.js";
 
 const SOURCES = new URL("../../pkg-template/", import.meta.url);
-const NO_WASM = "data:text/javascript,export default async () => {}; export class Engine {}";
-
-// The sources as they are, with the `react` that is installed here and without a module that would have to be built.
-register(
-  `data:text/javascript,${encodeURIComponent(`export const resolve = (specifier, context, next) => {
-    if (specifier === "./wasm/turnmark.js") return { url: ${JSON.stringify(NO_WASM)}, shortCircuit: true };
-    return next(specifier, /^react(-dom)?(\\/|$)/.test(specifier) ? { ...context, parentURL: ${JSON.stringify(import.meta.url)} } : context);
-  };`)}`,
-);
+useReactFromHere({ withoutWasm: true });
 const { createApi } = await import(new URL("api.js", SOURCES));
 const { TurnmarkProvider, useChatActions, useChatHistory, useChatSessions, useSession } = await import(new URL("react.js", SOURCES));
 const { SILENCE_MS } = await import(new URL("react-chat-session.js", SOURCES));
@@ -25,24 +16,9 @@ const REGISTRY = Symbol.for("turnmark.registry");
 const user = (id, content = id) => ({ id, role: "user", content });
 const answer = (id, content = id) => ({ id, role: "assistant", content });
 const ids = ({ messages }) => messages.map(({ id }) => id).join(" ");
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function eventually(check, attempts = 400) {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return check();
-    } catch (error) {
-      if (attempt === attempts) throw error;
-      await sleep(5);
-    }
-  }
-}
 
 let glue;
 let api;
-let undone = [];
-const unhandled = [];
-const note = (reason) => unhandled.push(reason);
 
 beforeEach(() => {
   delete globalThis[REGISTRY];
@@ -97,30 +73,11 @@ test("A-36 on a server nothing is opened, and a chat is still to come", () => {
 });
 
 describe("in a browser", () => {
-  let dom;
-  let createRoot;
-
-  before(async () => {
-    dom = new Window();
-    Object.assign(globalThis, { window: dom, document: dom.document });
-    globalThis.navigator ??= dom.navigator;
-    ({ createRoot } = await import("react-dom/client"));
-    process.on("unhandledRejection", note);
-  });
-
-  after(async () => {
-    process.off("unhandledRejection", note);
-    await dom.happyDOM.close();
-  });
-
-  afterEach(async () => {
-    for (const undo of undone.splice(0).reverse()) await undo();
-    assert.deepEqual(unhandled.splice(0), [], "no rejection is ever left unhandled");
-  });
+  const page = pageForTests();
 
   /** Renders under a provider. `seen` is what `look()`, a hook, returned in each render. */
   function mount(props, look = () => useChatHistory(), { strict = false } = {}) {
-    const root = createRoot(dom.document.createElement("div"));
+    const root = page.createRoot(page.dom.document.createElement("div"));
     const seen = [];
     let current = look;
     function Probe() {
@@ -399,7 +356,7 @@ describe("in a browser", () => {
         type = setInput;
         return h("div", null, input, h(List, { messages: chat.messages }));
       }
-      const root = createRoot(dom.document.createElement("div"));
+      const root = page.createRoot(page.dom.document.createElement("div"));
       undone.push(() => root.unmount());
       root.render(h(TurnmarkProvider, { store }, h(App)));
       await eventually(() => assert.equal(chat?.status, "ready"));

@@ -1,36 +1,18 @@
 // turnmark/react on the built package, over the memory backend. `node --test tests/unit` after scripts/build.sh.
 import assert from "node:assert/strict";
-import { register } from "node:module";
-import { after, afterEach, before, describe, test } from "node:test";
-import { Window } from "happy-dom";
+import { describe, test } from "node:test";
 import { StrictMode, createElement as h } from "react";
 import { renderToString } from "react-dom/server";
+import { eventually, pageForTests, sleep, undone, useReactFromHere } from "./react-kit.js";
 
 const PKG = new URL(process.env.TURNMARK_PKG ?? "../../pkg/", import.meta.url);
-
-// The package lies beside this folder, not below it: its `react` is the one installed here, as in an application.
-register(
-  `data:text/javascript,${encodeURIComponent(`export const resolve = (specifier, context, next) =>
-    next(specifier, /^react(-dom)?(\\/|$)/.test(specifier) ? { ...context, parentURL: ${JSON.stringify(import.meta.url)} } : context);`)}`,
-);
+useReactFromHere();
 const { open, TurnmarkError } = await import(new URL("index.js", PKG));
 const { TurnmarkProvider, useChatHistory, useCheckpoints, useHarnessDevTools, useMessages, useSession, useSessions, useTurnmark } = await import(new URL("react.js", PKG));
 
 const GLOBAL = "__HARNESS_DEVTOOLS__";
 /** Longer than a store outlives its last provider. */
 const LINGER = 1200;
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function eventually(check, attempts = 400) {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return check();
-    } catch (error) {
-      if (attempt === attempts) throw error;
-      await sleep(5);
-    }
-  }
-}
 
 const user = (id) => ({ id, role: "user", parts: [{ type: "text", text: `text of ${id}` }] });
 const ids = (messages) => messages.map(({ id }) => id).join(" ");
@@ -58,7 +40,6 @@ function counting() {
 }
 
 /** A store of the test's own, with a function that writes to it. */
-const undone = [];
 async function opened() {
   const store = await open(memory());
   undone.push(() => store.close());
@@ -112,34 +93,12 @@ describe("on a server", () => {
 });
 
 describe("in a browser", () => {
-  let dom;
-  let createRoot;
-  let hydrateRoot;
-  const unhandled = [];
-  const note = (reason) => unhandled.push(reason);
-
-  before(async () => {
-    dom = new Window();
-    Object.assign(globalThis, { window: dom, document: dom.document });
-    globalThis.navigator ??= dom.navigator;
-    ({ createRoot, hydrateRoot } = await import("react-dom/client"));
-    process.on("unhandledRejection", note);
-  });
-
-  after(async () => {
-    process.off("unhandledRejection", note);
-    await dom.happyDOM.close();
-  });
-
-  afterEach(async () => {
-    for (const undo of undone.splice(0).reverse()) await undo();
-    assert.deepEqual(unhandled.splice(0), [], "no rejection is ever left unhandled");
-  });
+  const page = pageForTests();
 
   /** Renders under a provider. `seen` is what `look()`, a hook, returned in each render. */
   function mount(providerProps, look, { strict = false } = {}) {
-    const container = dom.document.createElement("div");
-    const root = createRoot(container);
+    const container = page.dom.document.createElement("div");
+    const root = page.createRoot(container);
     const seen = [];
     let current = look;
     function Probe() {
@@ -268,15 +227,15 @@ describe("in a browser", () => {
       return h("p", null, `${useTurnmark().status}: ${ids(useMessages("s").messages)}`);
     }
     const props = { options: memory(), open: async () => wrap(store, { close: async () => {} }) };
-    const page = h(TurnmarkProvider, props, h(Page));
-    const container = dom.document.createElement("div");
-    container.innerHTML = renderToString(page);
+    const tree = h(TurnmarkProvider, props, h(Page));
+    const container = page.dom.document.createElement("div");
+    container.innerHTML = renderToString(tree);
     assert.equal(container.textContent, "opening: ");
     // The server cannot know that another root of the page has opened the store already.
     const other = mount(props, useTurnmark);
     await eventually(() => assert.equal(other.last().status, "ready"));
     const mismatches = [];
-    const root = hydrateRoot(container, page, { onRecoverableError: (error) => mismatches.push(error) });
+    const root = page.hydrateRoot(container, tree, { onRecoverableError: (error) => mismatches.push(error) });
     undone.push(() => root.unmount());
     await eventually(() => assert.equal(container.textContent, "ready: m1 m2"));
     assert.deepEqual(mismatches, []);
@@ -633,7 +592,7 @@ describe("in a browser", () => {
         useHarnessDevTools({ console: silent });
         return h(TurnmarkProvider, { store }, "chat");
       }
-      const root = createRoot(dom.document.createElement("div"));
+      const root = page.createRoot(page.dom.document.createElement("div"));
       root.render(h(StrictMode, null, h(App)));
       await eventually(() => assert.equal(globalThis[GLOBAL]?.store, store));
       root.unmount();
