@@ -100,6 +100,8 @@ ids! {
     TurnId, "turn";
     /// One run of a writer that answers a turn.
     RunId, "run";
+    /// One open store in one page: what it has not finished is interrupted once it is gone.
+    WriterId, "writer";
 }
 
 /// The instant and the randomness of one command.
@@ -112,6 +114,8 @@ pub struct Stamp {
     pub now: u64,
     /// The writer's device.
     pub device: DeviceId,
+    /// The writer.
+    pub writer: WriterId,
     seed: [u8; 32],
     count: u16,
 }
@@ -120,8 +124,8 @@ impl Stamp {
     /// A stamp from a clock reading, 32 random bytes, and how many stamps this writer has drawn in the same millisecond
     /// before (which keeps the ids of up to 512 commands of one millisecond in order).
     #[must_use]
-    pub fn new(now: u64, device: DeviceId, seed: [u8; 32], count: u16) -> Self {
-        Stamp { now, device, seed, count }
+    pub fn new(now: u64, device: DeviceId, writer: WriterId, seed: [u8; 32], count: u16) -> Self {
+        Stamp { now, device, writer, seed, count }
     }
 
     /// Randomness for one purpose; the same each time within one command.
@@ -188,5 +192,11 @@ impl Stamp {
     #[must_use]
     pub fn fresh_device(&self) -> DeviceId {
         DeviceId(format!("d{}", self.uuid(7).simple()))
+    }
+
+    /// A fresh writer id.
+    #[must_use]
+    pub fn fresh_writer(&self) -> WriterId {
+        WriterId(self.uuid(6).simple().to_string())
     }
 }

@@ -55,7 +55,7 @@ impl Tabs {
         self.channel.is_some()
     }
 
-    /// Posts a message soon. What one commit causes goes out as one post, after whoever waits for the commit went on.
+    /// Posts a message soon. What one commit causes goes out as one post.
     pub fn post(&self, message: &JsValue) {
         let Some(channel) = &self.channel else { return };
         let mut outgoing = channel.outgoing.borrow_mut();

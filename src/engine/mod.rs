@@ -19,7 +19,7 @@ use writing::{WHOLE_STEP, WRITE};
 use crate::codec::key::{Key, Store};
 use crate::codec::row::{Meta, Row};
 use crate::error::{Error, Result};
-use crate::ids::{CheckpointId, DeviceId, RunId, ScopeId, SessionId, Stamp, TaskId, TurnId};
+use crate::ids::{CheckpointId, DeviceId, RunId, ScopeId, SessionId, Stamp, TaskId, TurnId, WriterId};
 use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::part::Part;
@@ -142,6 +142,7 @@ pub struct Engine<S: Storage> {
     storage: S,
     scope: ScopeId,
     device: DeviceId,
+    writer: WriterId,
     retention: Retention,
     platform: Box<dyn Platform>,
     listener: Box<dyn Fn(Event<S::Text>)>,
@@ -162,8 +163,9 @@ impl<S: Storage> Engine<S> {
         platform: Box<dyn Platform>,
         listener: Box<dyn Fn(Event<S::Text>)>,
     ) -> Result<Self> {
-        // A device id needs no device: any will do for drawing one.
-        let stamp = Stamp::new(platform.now(), DeviceId::parse("new")?, platform.random()?, 0);
+        // To draw a device and a writer id needs neither: any will do.
+        let nobody = WriterId::parse("new")?;
+        let stamp = Stamp::new(platform.now(), DeviceId::parse("new")?, nobody, platform.random()?, 0);
         let find = |view: &View<S::Text>| Ok(Plan::read(identity(view)?));
         let device = match storage.run(Access::read(&[Store::Meta]), find).await? {
             Some(device) => device,
@@ -173,6 +175,7 @@ impl<S: Storage> Engine<S> {
             storage,
             scope,
             device,
+            writer: stamp.fresh_writer(),
             retention,
             platform,
             listener,
@@ -189,6 +192,11 @@ impl<S: Storage> Engine<S> {
     /// This browser profile.
     pub fn device(&self) -> &DeviceId {
         &self.device
+    }
+
+    /// This open store.
+    pub fn writer(&self) -> &WriterId {
+        &self.writer
     }
 
     /// The scope.
@@ -210,7 +218,7 @@ impl<S: Storage> Engine<S> {
         let (last, count) = self.drawn.get();
         let count = if now == last { count.wrapping_add(1) } else { 0 };
         self.drawn.set((now, count));
-        Ok(Stamp::new(now, self.device.clone(), self.platform.random()?, count))
+        Ok(Stamp::new(now, self.device.clone(), self.writer.clone(), self.platform.random()?, count))
     }
 
     fn changed(&self, session: &SessionId, reason: &'static str) {

@@ -1,8 +1,10 @@
 //! An open store: the engine, and what surrounds it in a page.
 
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 
 use js_sys::Function;
 use wasm_bindgen::{JsCast, JsValue};
@@ -11,8 +13,8 @@ use wasm_bindgen_futures::spawn_local;
 use super::error;
 use super::events::Announcer;
 use super::input::{self, Input};
-use super::locks::Locks;
 use super::output;
+use super::presence::Presence;
 use super::reports;
 use super::storage::AnyStorage;
 use crate::browser::{self, JsText};
@@ -22,6 +24,7 @@ use crate::ids::{RunId, ScopeId, SessionId};
 use crate::model::retention::Retention;
 use crate::plan::change::Change;
 use crate::plan::restore::Target;
+use crate::plan::status::Unfinished;
 use crate::plan::turn::Begin;
 use crate::plan::write::Metadata;
 
@@ -44,10 +47,7 @@ impl Platform for BrowserPlatform {
 pub(super) struct Inner {
     pub(super) engine: Engine<AnyStorage>,
     pub(super) announcer: Rc<Announcer>,
-    /// Sessions whose newest checkpoint is provisional.
-    pub(super) writers: Locks,
-    /// Runs that answer a turn.
-    pub(super) runs: Locks,
+    pub(super) presence: Presence,
     /// Whether housekeeping is under way.
     keeping: Cell<bool>,
 }
@@ -91,20 +91,27 @@ impl Inner {
         let tells = announcer.clone();
         let tell = Box::new(move |event| tells.announce(event));
         let engine = Engine::open(storage, scope.clone(), retention, Box::new(BrowserPlatform), tell).await?;
-        let shared = engine.storage().is_shared();
-        let (writers, runs) = (Locks::new("writer", &name, &scope, shared), Locks::new("run", &name, &scope, shared));
-        Ok(Inner { engine, announcer, writers, runs, keeping: Cell::new(false) })
+        let presence = Presence::new(&name, engine.writer(), engine.storage().is_shared());
+        Ok(Inner { engine, announcer, presence, keeping: Cell::new(false) })
     }
 
-    /// Notes whether a session's newest checkpoint is provisional now, by this page.
-    fn note(&self, session: &SessionId, provisional: bool) {
-        if provisional { self.writers.hold(session.as_str()) } else { self.writers.free(session.as_str()) }
+    /// Does something that leaves a session unfinished. Others are shown that this page lives once the transaction is on its
+    /// way, in the same breath: whoever finds what it wrote finds it alive, and the browser does both at once.
+    async fn present<A>(&self, acting: impl Future<Output = Result<A>>) -> Result<A> {
+        let mut acting = pin!(acting);
+        let first = poll_fn(|context| Poll::Ready(acting.as_mut().poll(context))).await;
+        if !matches!(first, Poll::Ready(Err(_))) {
+            self.presence.show();
+        }
+        match first {
+            Poll::Ready(done) => done,
+            Poll::Pending => acting.await,
+        }
     }
 
     /// Answers a write at once; its housekeeping is done afterwards, in transactions of its own.
     fn saved(self: &Rc<Self>, saved: &Saved<JsText>) -> Result<JsValue> {
         let checkpoint = &saved.checkpoint;
-        self.note(&checkpoint.session, checkpoint.provisional);
         let suspect = self.engine.storage().is_suspect();
         if (suspect || saved.upkeep != Default::default()) && !self.keeping.replace(true) {
             let (inner, session, due) = (self.clone(), checkpoint.session.clone(), saved.upkeep);
@@ -130,11 +137,13 @@ impl Inner {
         metadata: Metadata<JsText>,
         expect: Option<u64>,
     ) -> Result<JsValue> {
-        let saved = self.engine.write(session, change, metadata, expect).await?;
+        let provisional = metadata.provisional;
+        let writing = self.engine.write(session, change, metadata, expect);
+        let saved = if provisional { self.present(writing).await? } else { writing.await? };
         self.saved(&saved)
     }
 
-    /// Begins a turn, and answers. Its lock is asked for first: whoever finds the turn in the store finds it alive.
+    /// Begins a turn, and answers.
     pub(super) async fn begin(
         self: Rc<Self>,
         session: SessionId,
@@ -144,23 +153,16 @@ impl Inner {
         expect: Option<u64>,
     ) -> std::result::Result<JsValue, JsValue> {
         let run = begin.run.clone();
-        self.runs.hold(run.as_str());
         let act = |begin: Begin<JsText>, expect| {
             self.engine.begin(session.clone(), begin, change.clone(), metadata.clone(), expect)
         };
-        let mut done = self.when_idle(&session, expect, |expect| act(begin.clone(), expect)).await;
+        let mut done = self.present(self.when_idle(&session, expect, |expect| act(begin.clone(), expect))).await;
         if matches!(&done, Err(error) if error.code == Code::ActiveRun) && !self.answers(&session).await {
             // Another tab is at work here: this turn goes beside it.
             begin.aside = true;
             done = act(begin, expect).await;
         }
-        let begun = match done {
-            Ok(begun) => begun,
-            Err(error) => {
-                self.runs.free(run.as_str());
-                return Err(error::to_js(&error));
-            }
-        };
+        let begun = done.map_err(|error| error::to_js(&error))?;
         let answer = self
             .saved(&begun.saved)
             .and_then(|written| output::begun(&begun.saved.checkpoint, &run, written))
@@ -174,7 +176,7 @@ impl Inner {
     /// Whether it is this page that answers a turn in a session.
     async fn answers(&self, session: &SessionId) -> bool {
         let session = self.engine.session(session).await.ok().flatten();
-        session.and_then(|session| session.run).is_some_and(|run| self.runs.is_mine(run.id.as_str()))
+        session.and_then(|session| session.run).is_some_and(|run| self.presence.is_me(run.writer.as_ref()))
     }
 
     /// Goes on with a turn or ends it, and answers.
@@ -187,16 +189,7 @@ impl Inner {
         metadata: Metadata<JsText>,
         expect: Option<u64>,
     ) -> Result<JsValue> {
-        let saved = self.engine.step(session.clone(), run.clone(), ends, change, metadata, expect).await;
-        let is_over = match &saved {
-            Ok(_) => ends,
-            // The turn was taken away; what it had is in the branch.
-            Err(error) => error.code == Code::Conflict,
-        };
-        if is_over {
-            self.runs.free(run.as_str());
-        }
-        self.saved(&saved?)
+        self.saved(&self.engine.step(session, run, ends, change, metadata, expect).await?)
     }
 
     /// Does something that must not happen while a turn is answered. A turn whose page died is recovered first: what had
@@ -220,11 +213,11 @@ impl Inner {
     async fn bury(&self, session: &SessionId) -> Result<Option<(u64, u64)>> {
         let Some(found) = self.engine.session(session).await? else { return Ok(Some((0, 0))) };
         let Some(run) = &found.run else { return Ok(Some((found.epoch, found.epoch))) };
-        let is_alive = async || self.runs.live().await.contains(run.id.as_str());
+        let is_alive = async || self.presence.live().await.has(run.writer.as_ref());
         if is_alive().await {
             return Ok(None);
         }
-        // The lock of a run that began this instant may be on its way.
+        // A page that began its first run this instant may not be seen yet.
         browser::sleep(GRACE_MS).await;
         if is_alive().await {
             return Ok(None);
@@ -244,10 +237,6 @@ impl Inner {
     ) -> Result<JsValue> {
         let act = |expect| self.engine.restore(session.clone(), target.clone(), run.clone(), commit.clone(), expect);
         let restored = self.when_idle(&session, expect, act).await?;
-        self.note(&restored.checkpoint.session, false);
-        if let Some(run) = &run {
-            self.runs.free(run.as_str());
-        }
         output::restored(&restored, self.announcer.view(&restored.checkpoint)?)
     }
 
@@ -265,22 +254,15 @@ impl Inner {
             Some(left) => self.when_idle(left, None, act).await?,
             None => act(None).await?,
         };
-        if let Some(run) = &asked.run {
-            self.runs.free(run.as_str());
-        }
         Ok(reports::opened(&asked.id, &opened))
     }
 
     /// Finalizes or drops what was interrupted: of a session, or of all.
     pub(super) async fn recover(&self, drop: bool, only: Option<SessionId>) -> Result<Vec<(SessionId, Done)>> {
-        let (writers, runs) = (self.writers.live().await, self.runs.live().await);
+        let live = self.presence.live().await;
         let mut done = Vec::new();
-        for (session, .., run) in self.engine.status().await?.unfinished {
-            let is_alive = match &run {
-                Some(run) => runs.contains(run.id.as_str()),
-                None => writers.contains(session.as_str()),
-            };
-            if is_alive || only.as_ref().is_some_and(|only| *only != session) {
+        for Unfinished { session, writer, .. } in self.engine.status().await?.unfinished {
+            if live.has(writer.as_ref()) || only.as_ref().is_some_and(|only| *only != session) {
                 continue;
             }
             if let Some(recovered) = self.engine.recover(session.clone(), drop).await? {

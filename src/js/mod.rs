@@ -7,9 +7,9 @@ mod error;
 mod events;
 mod inner;
 mod input;
-mod locks;
 mod output;
 mod plain;
+mod presence;
 mod reports;
 mod storage;
 mod turns;
@@ -313,7 +313,6 @@ impl JsEngine {
     pub fn delete_session(&self, session: &str) -> Promise {
         command(&self.0, SessionId::parse(session), |inner, session| async move {
             inner.engine.delete_session(&session).await?;
-            inner.writers.free(session.as_str());
             Ok(JsValue::UNDEFINED)
         })
     }
@@ -322,13 +321,9 @@ impl JsEngine {
     pub fn status(&self) -> Promise {
         command(&self.0, Ok(()), |inner, ()| async move {
             let mut status = inner.engine.status().await?;
-            let (writers, runs) = (inner.writers.live().await, inner.runs.live().await);
-            let is_alive = |(session, .., run): &Unfinished| match run {
-                Some(run) => runs.contains(run.id.as_str()),
-                None => writers.contains(session.as_str()),
-            };
-            let alive =
-                reports::runs(status.unfinished.iter().filter(|one| is_alive(one)), |run| inner.runs.is_mine(run));
+            let live = inner.presence.live().await;
+            let is_alive = |one: &Unfinished| live.has(one.writer.as_ref());
+            let alive = reports::runs(status.unfinished.iter().filter(|one| is_alive(one)), &inner.presence);
             status.unfinished.retain(|one| !is_alive(one));
             Ok(reports::status(&status, alive, &inner.engine, &inner.announcer, schema::version()))
         })
@@ -377,8 +372,7 @@ impl JsEngine {
     /// Closes the store; transactions under way end first.
     pub fn close(&self) -> Promise {
         command(&self.0, Ok(()), |inner, ()| async move {
-            inner.runs.free_all();
-            inner.writers.free_all();
+            inner.presence.leave();
             inner.announcer.close();
             inner.engine.storage().close().await;
             Ok(JsValue::UNDEFINED)

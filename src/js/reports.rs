@@ -5,6 +5,7 @@ use wasm_bindgen::JsValue;
 use super::events::Announcer;
 use super::output::{Answer, Binaries, attached, id, origin, serialize};
 use super::plain::{Plain, count, list, number, or_null};
+use super::presence::Presence;
 use super::storage::AnyStorage;
 use crate::browser::JsText;
 use crate::engine::{Done, Engine};
@@ -85,9 +86,11 @@ fn run(run: &Run) -> Plain {
 }
 
 /// The runs among what is unfinished.
-pub fn runs<'a>(unfinished: impl IntoIterator<Item = &'a Unfinished>, is_mine: impl Fn(&str) -> bool) -> JsValue {
-    let rows = unfinished.into_iter().filter_map(|(session, .., of)| Some((session, of.as_ref()?)));
-    list(rows, |(session, of)| run(of).with("sessionId", session.as_str()).with("mine", is_mine(of.id.as_str())).into())
+pub fn runs<'a>(unfinished: impl IntoIterator<Item = &'a Unfinished>, presence: &Presence) -> JsValue {
+    let rows = unfinished.into_iter().filter_map(|one| Some((one, one.run.as_ref()?)));
+    list(rows, |(Unfinished { session, writer, .. }, of)| {
+        run(of).with("sessionId", session.as_str()).with("mine", presence.is_me(writer.as_ref())).into()
+    })
 }
 
 /// What a switch of conversations left.
@@ -151,10 +154,10 @@ pub fn status(
         .with("messageRows", count(status.message_rows))
         .with("objects", count(status.object_rows))
         .with("pendingWrites", count(status.pending_writes));
-    let interrupted = |(session, checkpoint, since, run): &Unfinished| {
+    let interrupted = |Unfinished { session, newest, since, run, .. }: &Unfinished| {
         Plain::new()
             .with("sessionId", session.as_str())
-            .with("checkpointId", id(checkpoint))
+            .with("checkpointId", id(newest))
             .with("since", number(*since))
             .with("runId", or_null(run.as_ref().map(|run| run.id.as_str())))
             .into()

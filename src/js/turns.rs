@@ -117,10 +117,9 @@ impl JsEngine {
     /// The runs that are alive.
     pub fn runs(&self) -> Promise {
         command(&self.0, Ok(()), |inner, ()| async move {
-            let (status, live) = (inner.engine.status().await?, inner.runs.live().await);
-            let mut alive = status.unfinished;
-            alive.retain(|(.., run)| run.as_ref().is_some_and(|run| live.contains(run.id.as_str())));
-            Ok(reports::runs(&alive, |run| inner.runs.is_mine(run)))
+            let (status, live) = (inner.engine.status().await?, inner.presence.live().await);
+            let alive = status.unfinished.iter().filter(|one| live.has(one.writer.as_ref()));
+            Ok(reports::runs(alive, &inner.presence))
         })
     }
 

@@ -7,7 +7,7 @@ use super::hash::Hash;
 use super::part::Roots;
 use super::sorted::Map;
 use super::span::Spans;
-use crate::ids::{CheckpointId, DeviceId, LogId, RunId, ScopeId, SessionId};
+use crate::ids::{CheckpointId, DeviceId, LogId, RunId, ScopeId, SessionId, WriterId};
 
 /// What a session holds at one instant. Small at any length of the chat.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,8 +37,11 @@ pub(crate) fn is_zero(n: &u32) -> bool {
 /// A turn that is being answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// The run. Its writer holds a lock of this name for as long as its page lives.
+    /// The run.
     pub id: RunId,
+    /// The open store that answers it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer: Option<WriterId>,
     /// The turn it answers.
     pub turn: Turn,
     /// Epoch milliseconds.
@@ -160,6 +163,9 @@ pub struct Head {
     /// Whether its writer has not finished it.
     #[serde(default)]
     pub provisional: bool,
+    /// The open store that would finish it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer: Option<WriterId>,
 }
 
 impl Session {
@@ -216,6 +222,16 @@ impl Session {
         let run = self.run.take()?;
         self.unsettle(run.before);
         Some(run)
+    }
+
+    /// The same session where no store is open that would finish what is unfinished in it.
+    #[must_use]
+    pub fn without_writer(mut self) -> Self {
+        self.run = None;
+        if let Some(head) = &mut self.head {
+            head.writer = None;
+        }
+        self
     }
 
     /// Whether it holds no checkpoint and no content.

@@ -122,8 +122,8 @@ struct Part<T> {
 }
 
 fn gather<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<Part<T>> {
-    // A run belongs to the page that writes, and which one is active to the scope.
-    let session = Session { run: None, opened: 0, ..head::session(view, scope, id)? };
+    // Which one is active belongs to the scope.
+    let session = Session { opened: 0, ..head::session(view, scope, id)?.without_writer() };
     let (headers, pending) = (Range::checkpoints(scope, id), Range::session_writes(scope, id));
     let all = |range: &Range| Request::Rows { range: range.clone(), limit: None };
     view.want([all(&headers), all(&pending), Request::Keys(pending.clone())])?;

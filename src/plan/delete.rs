@@ -53,6 +53,7 @@ pub fn checkpoint<T: Text>(
             seq: before.seq,
             id: before.id.clone(),
             provisional: before.provisional,
+            writer: None,
         });
         session.state = before.map_or_else(State::default, |before| before.state);
     }

@@ -251,7 +251,12 @@ pub fn advance<T: Text>(
         forks: 0,
         pending: 0,
     };
-    session.head = Some(Head { seq: session.next, id: checkpoint.id.clone(), provisional: checkpoint.provisional });
+    session.head = Some(Head {
+        seq: session.next,
+        id: checkpoint.id.clone(),
+        provisional: checkpoint.provisional,
+        writer: checkpoint.provisional.then(|| stamp.writer.clone()),
+    });
     session.next += 1;
     session.checkpoints += 1;
     put(&checkpoint, writes);

@@ -177,10 +177,9 @@ impl Arrival<'_> {
                 log: self.stamp.log_of(id),
                 log_next: 0,
                 tail: Tail::default(),
-                run: None,
                 opened: 0,
                 parent: session.parent.as_ref().map(|of| self.names.get(of).unwrap_or(of).clone()),
-                ..session.clone()
+                ..session.clone().without_writer()
             };
             head::put_session(&session, writes);
         }

@@ -59,6 +59,7 @@ pub fn plan<T: Text>(view: &View<T>, command: &Recover) -> Planned<Plan<T, Optio
     head::put(&interrupted, &mut writes);
     if let Some(newest) = &mut session.head {
         newest.provisional = false;
+        newest.writer = None;
     }
     let mut created = None;
     if *drop {

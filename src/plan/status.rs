@@ -3,7 +3,7 @@
 use crate::codec::key::{Range, Store};
 use crate::codec::row::Row;
 use crate::error::{Code, Error};
-use crate::ids::{CheckpointId, ScopeId, SessionId};
+use crate::ids::{CheckpointId, ScopeId, SessionId, WriterId};
 use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::retention::{guard, protection};
@@ -13,8 +13,20 @@ use crate::plan::head;
 use crate::plan::restore::{self, Target};
 use crate::store::{Plan, Planned, Request, View};
 
-/// A session that somebody writes, or whose writer died: its newest checkpoint, since when, and the run.
-pub type Unfinished = (SessionId, CheckpointId, u64, Option<Run>);
+/// A session that somebody writes, or whose writer died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The session.
+    pub session: SessionId,
+    /// Its newest checkpoint.
+    pub newest: CheckpointId,
+    /// Since when, in epoch milliseconds.
+    pub since: u64,
+    /// The run, where it is a turn that is answered.
+    pub run: Option<Run>,
+    /// The open store that would finish it; `None` when it is not known any more.
+    pub writer: Option<WriterId>,
+}
 
 /// Counts of a scope (sessions, checkpoints, interrupted) and of the whole database (rows).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,8 +70,13 @@ pub fn status<T: Text>(view: &View<T>, scope: &ScopeId) -> Planned<Plan<T, Statu
         status.sessions += 1;
         status.checkpoints += session.checkpoints as usize;
         if let Some(head) = session.head.as_ref().filter(|head| head.provisional || session.run.is_some()) {
-            let since = session.run.as_ref().map_or(session.updated, |run| run.since);
-            status.unfinished.push((session.id.clone(), head.id.clone(), since, session.run.clone()));
+            let run = session.run.clone();
+            let (since, writer) = match &run {
+                Some(run) => (run.since, run.writer.clone()),
+                None => (session.updated, head.writer.clone()),
+            };
+            let (session, newest) = (session.id.clone(), head.id.clone());
+            status.unfinished.push(Unfinished { session, newest, since, run, writer });
         }
     }
     Ok(Plan::read(status))

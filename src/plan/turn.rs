@@ -232,6 +232,7 @@ impl Mark {
         header.name.get_or_insert_with(usual);
         session.run = Some(Run {
             id: begin.run.clone(),
+            writer: Some(command.stamp.writer.clone()),
             turn: self.turn,
             since: command.stamp.now,
             before: self.left.unwrap_or(session.next),

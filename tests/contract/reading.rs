@@ -195,7 +195,8 @@ contract! {
         tab.put_writes("b", "task", &[("x", "1"), ("y", "2")]).await.unwrap();
         let status = tab.engine.status().await.unwrap();
         assert_eq!((status.sessions, status.checkpoints, status.message_rows, status.object_rows, status.pending_writes), (2, 2, 2, 2, 2));
-        let [(session, _, since, None)] = status.unfinished.as_slice() else { panic!("{status:?}") };
-        assert_eq!((session, *since), (&sid("b"), NOON));
+        let [found] = status.unfinished.as_slice() else { panic!("{status:?}") };
+        assert_eq!((&found.session, found.since, &found.run), (&sid("b"), NOON, &None));
+        assert_eq!(found.writer.as_ref(), Some(tab.engine.writer()));
     }
 }

@@ -88,9 +88,12 @@ contract! {
         tab.go("s", "r", &[user("u1")]).await.unwrap();
         assert_eq!(tab.running("s").await.as_deref(), Some("r"));
         let status = tab.engine.status().await.unwrap();
-        let [(session, newest, since, Some(found))] = status.unfinished.as_slice() else { panic!("{status:?}") };
-        assert_eq!((session, newest, *since), (&sid("s"), &tab.all("s").await[0].id, super::kit::NOON));
-        assert_eq!(found.id, run("r"));
+        let [found] = status.unfinished.as_slice() else { panic!("{status:?}") };
+        assert_eq!((&found.session, &found.newest, found.since), (&sid("s"), &tab.all("s").await[0].id, super::kit::NOON));
+        assert_eq!(found.run.as_ref().map(|run| &run.id), Some(&run("r")));
+        // Another open store is another writer.
+        assert_eq!(found.writer.as_ref(), Some(tab.engine.writer()));
+        assert_ne!(tab.engine.writer(), kit.tab().await.engine.writer());
         tab.end("s", "r", &[assistant("a1")]).await.unwrap();
         assert_eq!(tab.runs_heard(), ["r began in s", "r ended in s", "a turn of s"]);
         none_is_running(&tab, "s").await;

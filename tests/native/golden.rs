@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_bytes::ByteBuf;
 use turnmark::codec::key::{Key, Store};
 use turnmark::codec::row::{Content, Messages, Meta, Object, Reference, Stream, Write};
-use turnmark::ids::{CheckpointId, DeviceId, LogId, RunId, ScopeId, SessionId, TaskId, TurnId};
+use turnmark::ids::{CheckpointId, DeviceId, LogId, RunId, ScopeId, SessionId, TaskId, TurnId, WriterId};
 use turnmark::model::checkpoint::{Action, Checkpoint, Kind, Operation, Origin, Source, Turn, Usage};
 use turnmark::model::hash::Hash;
 use turnmark::model::part::Roots;
@@ -49,6 +49,10 @@ fn turn() -> Turn {
     Turn { id: TurnId::parse("tn_1").unwrap(), seq: 2, version: TurnId::parse("tn_2").unwrap() }
 }
 
+fn writer() -> WriterId {
+    WriterId::parse("w1").unwrap()
+}
+
 fn session() -> Session {
     Session {
         title: Some("Title".to_owned()),
@@ -61,7 +65,12 @@ fn session() -> Session {
         oldest: 1,
         settled: 2,
         checkpoints: 3,
-        head: Some(Head { seq: 4, id: CheckpointId::parse("cp_4").unwrap(), provisional: true }),
+        head: Some(Head {
+            seq: 4,
+            id: CheckpointId::parse("cp_4").unwrap(),
+            provisional: true,
+            writer: Some(writer()),
+        }),
         vector: [(device(), 7)].into(),
         undo: Some(4),
         redo: Some(3),
@@ -69,7 +78,14 @@ fn session() -> Session {
         forked_from: Some(origin()),
         conflict_of: Some(SessionId::parse("s9").unwrap()),
         debt: 1,
-        run: Some(Run { id: RunId::parse("r1").unwrap(), turn: turn(), since: 9, before: 3, undo: Some(1) }),
+        run: Some(Run {
+            id: RunId::parse("r1").unwrap(),
+            writer: Some(writer()),
+            turn: turn(),
+            since: 9,
+            before: 3,
+            undo: Some(1),
+        }),
         prompts: 6,
         number: 2,
         boundary: Some(CheckpointId::parse("cp_b").unwrap()),
@@ -126,7 +142,7 @@ fn the_row_about_the_database_is_written_as_ever() {
 #[test]
 fn the_row_of_a_session_is_written_as_ever() {
     golden(&session(), SESSION);
-    let old = Session { state: old_state(), run: None, prompts: 0, number: 0, boundary: None, ..session() };
+    let old = Session { state: old_state(), prompts: 0, number: 0, boundary: None, ..session().without_writer() };
     golden(&Session { commit: None, parent: None, remote: None, opened: 0, ..old }, SESSION_1);
 }
 
@@ -235,7 +251,7 @@ fn hashes_are_computed_as_ever() {
     assert_eq!(all.map(Hash::to_hex), HASHES);
 }
 
-const SESSION: &str = r#"{"scope":"scope","id":"s1","title":"Title","created":1,"updated":2,"epoch":3,"state":{"listed":true,"spans":[["l1",0,3],["l0",5,6]],"size":120,"history":"0101010101010101010101010101010101010101010101010101010101010101","turns":2,"roots":{"state":"0202020202020202020202020202020202020202020202020202020202020202","ui":"0505050505050505050505050505050505050505050505050505050505050505"}},"log":"l1","log_next":4,"tail":{"from":2,"rows":2,"bytes":60},"next":5,"oldest":1,"settled":2,"checkpoints":3,"head":{"seq":4,"id":"cp_4","provisional":true},"vector":{"d1":7},"undo":4,"redo":3,"restore_point":2,"forked_from":{"sessionId":"s0","checkpointId":"cp_0"},"conflict_of":"s9","debt":1,"run":{"id":"r1","turn":{"id":"tn_1","seq":2,"version":"tn_2"},"since":9,"before":3,"undo":1},"prompts":6,"number":2,"boundary":"cp_b","commit":"c0ffee","parent":"s0","remote":"reserved:s1","opened":4}"#;
+const SESSION: &str = r#"{"scope":"scope","id":"s1","title":"Title","created":1,"updated":2,"epoch":3,"state":{"listed":true,"spans":[["l1",0,3],["l0",5,6]],"size":120,"history":"0101010101010101010101010101010101010101010101010101010101010101","turns":2,"roots":{"state":"0202020202020202020202020202020202020202020202020202020202020202","ui":"0505050505050505050505050505050505050505050505050505050505050505"}},"log":"l1","log_next":4,"tail":{"from":2,"rows":2,"bytes":60},"next":5,"oldest":1,"settled":2,"checkpoints":3,"head":{"seq":4,"id":"cp_4","provisional":true,"writer":"w1"},"vector":{"d1":7},"undo":4,"redo":3,"restore_point":2,"forked_from":{"sessionId":"s0","checkpointId":"cp_0"},"conflict_of":"s9","debt":1,"run":{"id":"r1","writer":"w1","turn":{"id":"tn_1","seq":2,"version":"tn_2"},"since":9,"before":3,"undo":1},"prompts":6,"number":2,"boundary":"cp_b","commit":"c0ffee","parent":"s0","remote":"reserved:s1","opened":4}"#;
 const CHECKPOINT: &str = r#"{"scope":"scope","session":"s1","seq":4,"id":"cp_4","parent":"cp_3","kind":"turn-after","source":"message","writes":["agent"],"forked_from":{"sessionId":"s0","checkpointId":"cp_0"},"extra":[["step","1"]],"name":"Prompt 1","at":2,"epoch":3,"vector":{"d1":7},"state":{"listed":true,"spans":[["l1",0,3],["l0",5,6]],"size":120,"history":"0101010101010101010101010101010101010101010101010101010101010101","turns":2,"roots":{"state":"0202020202020202020202020202020202020202020202020202020202020202","ui":"0505050505050505050505050505050505050505050505050505050505050505"}},"operation":{"action":"put","before":3,"undo":3,"redo":2},"usage":{"total":{"input_tokens":1.5},"delta":{}},"turn":{"id":"tn_1","seq":2,"version":"tn_2"},"commit":"c0ffee","prompt":"0606060606060606060606060606060606060606060606060606060606060606","lookup":"0707070707070707070707070707070707070707070707070707070707070707","opens":"u1","pinned":true,"provisional":true,"sealed":true,"forks":1,"pending":2}"#;
 const STREAM: &str = r#"{"run":"r1","id":"a1","role":"assistant","of":1,"head":10,"tail":2,"text":"more"}"#;
 const STREAM_BARE: &str = r#"{"run":"r1","of":1,"head":10,"tail":2,"text":"more"}"#;

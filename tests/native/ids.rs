@@ -3,11 +3,19 @@
 use std::collections::{BTreeSet, HashSet};
 
 use turnmark::error::Code;
-use turnmark::ids::{CheckpointId, DeviceId, LogId, MAX_ID, ScopeId, SessionId, Stamp, TaskId, check_message_id};
+use turnmark::ids::{
+    CheckpointId, DeviceId, LogId, MAX_ID, ScopeId, SessionId, Stamp, TaskId, WriterId, check_message_id,
+};
 use turnmark::model::hash::Hash;
 
 fn stamp(now: u64, seed: u64, count: u16) -> Stamp {
-    Stamp::new(now, DeviceId::parse("d").unwrap(), Hash::of("seed", &[&seed.to_le_bytes()]).0, count)
+    Stamp::new(
+        now,
+        DeviceId::parse("d").unwrap(),
+        WriterId::parse("w").unwrap(),
+        Hash::of("seed", &[&seed.to_le_bytes()]).0,
+        count,
+    )
 }
 
 /// R12: a table of what may be an id of each kind.
