@@ -10,6 +10,10 @@ export class MessageIds {
   count;
   #before;
   #added;
+  /** Ids in the list, those that are `null` included. */
+  #length;
+  /** Where each id is first, shared by all states of one line: `{ places, length }`. */
+  #index = null;
 
   /**
    * @param {(string | null)[]} added
@@ -18,6 +22,7 @@ export class MessageIds {
   constructor(added, before = null) {
     this.#before = before;
     this.#added = added;
+    this.#length = added.length + (before?.#length ?? 0);
     this.count = added.length + (before?.count ?? 0);
   }
 
@@ -40,6 +45,32 @@ export class MessageIds {
       parts.push(node.#added);
     }
     return parts.reverse().flat().filter((id) => id !== null);
+  }
+
+  /** Whether a message has this id. To ask again after a turn costs that turn's messages. */
+  has(id) {
+    const at = this.#indexed().places.get(id);
+    return at !== undefined && at < this.#length;
+  }
+
+  #indexed() {
+    const unknown = [];
+    let node = this;
+    for (; node && !node.#index; node = node.#before) {
+      if (node.#added instanceof Error) throw node.#added;
+      unknown.push(node);
+    }
+    let index = node?.#index ?? { places: new Map(), length: 0 };
+    // Another line has gone on from there.
+    if (node && index.length > node.#length) index = { places: new Map([...index.places].filter(([, at]) => at < node.#length)), length: node.#length };
+    for (const part of unknown.reverse()) {
+      for (const id of part.#added) {
+        if (id !== null && !index.places.has(id)) index.places.set(id, index.length);
+        index.length += 1;
+      }
+      part.#index = index;
+    }
+    return index;
   }
 }
 

@@ -285,14 +285,13 @@ export class Turn {
   #refuseEarlier(next) {
     const added = next.slice(this.#written.length).filter(({ id }) => id !== null);
     if (added.length === 0) return;
-    let earlier;
+    let again;
     try {
-      earlier = new Set(this.#before.list());
+      again = added.find(({ id }) => this.#before.has(id));
     } catch {
       // Ids that cannot be read forbid nothing.
       return;
     }
-    const again = added.find(({ id }) => earlier.has(id));
     if (again) throw invalid(`message ${JSON.stringify(again.id)} was there before this turn; give a turn its own messages only`);
   }
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import fc from "fast-check";
 import { createApi } from "../../pkg-template/api.js";
+import { MessageIds } from "../../pkg-template/checkpoint.js";
 import { delta } from "../../pkg-template/streaming.js";
 import { fakeGlue, gate, raw } from "./fake-engine.js";
 
@@ -729,4 +730,23 @@ test("one text becomes another by its delta, which splits no surrogate pair and 
     assert.ok(change.head + change.tail <= Math.min(before.length, after.length));
     assert.ok(change.text.length <= 48, `${change.text.length} units for a small change`);
   }), { numRuns: 300 });
+});
+
+test("whether a state holds an id is told of every state of every line, whatever was asked of others before", () => {
+  const added = fc.array(fc.option(fc.constantFrom("a", "b", "c", "d", "e")), { maxLength: 4 });
+  const steps = fc.array(fc.record({ from: fc.nat(), added, asks: fc.boolean() }), { maxLength: 12 });
+  fc.assert(fc.property(steps, (list) => {
+    const states = [{ ids: new MessageIds([]), has: [] }];
+    const check = ({ ids: known, has }) => assert.deepEqual([..."abcde"].filter((id) => known.has(id)), [..."abcde"].filter((id) => has.includes(id)));
+    for (const step of list) {
+      const before = states[step.from % states.length];
+      const next = { ids: new MessageIds(step.added, before.ids), has: [...before.has, ...step.added] };
+      states.push(next);
+      if (step.asks) check(next);
+    }
+    states.forEach(check);
+    states.reverse().forEach(check);
+  }), { numRuns: 500 });
+  const unreadable = new MessageIds(["x"], MessageIds.stored(new Error("cannot be read"), 3));
+  assert.throws(() => unreadable.has("x"), { message: "cannot be read" });
 });
