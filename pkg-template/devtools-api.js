@@ -5,7 +5,7 @@ import { TurnmarkError } from "./errors.js";
 import { collect } from "./live.js";
 import { findId, isDecidedBy } from "./devtools-ids.js";
 import { MIRRORED, createMirror } from "./devtools-mirror.js";
-import { age, changeRows, checkpointRows, count, line, operationRows, sessionRows, shortener, size, toolRows } from "./devtools-table.js";
+import { age, changeRows, checkpointRows, count, line, operationRows, sessionRows, shortener, size, toolRows, turnRows, turnsOf } from "./devtools-table.js";
 
 const NO_REPLICA = "no replica is configured";
 const LOADING = "still loading; ask again";
@@ -45,6 +45,14 @@ export function createApi({ store, name, globalName, sessionId, voice, tools, re
     let ids = mirror.view().checkpoints.map((checkpoint) => checkpoint.id);
     if (!mirror.view().complete && !isDecidedBy(reference, ids)) ids = (await collect(store.checkpoints.list(id))).map((checkpoint) => checkpoint.id);
     return { sessionId: id, checkpointId: findId(reference, ids, "checkpoint") };
+  }
+
+  /** The session and turn that `reference` means. */
+  function locateTurn(reference) {
+    const id = selectedId();
+    const turns = turnsOf(mirror.view().state);
+    const messageId = findId(reference?.id ?? reference, turns.map((turn) => turn.id), "turn");
+    return { sessionId: id, ...turns.find((turn) => turn.id === messageId) };
   }
 
   /** "cp_018f6a2b (message, 2 min ago)". An undo may lead to before the first checkpoint. */
@@ -91,6 +99,31 @@ export function createApi({ store, name, globalName, sessionId, voice, tools, re
       show(loaded ? `${amount} of session ${quote(id)}. Go back: ${hint("rollback(-2)")}` : LOADING, checkpointRows(checkpoints));
       return checkpoints.map((checkpoint) => ({ ...checkpoint }));
     },
+
+    turns() {
+      const { state, sessionId: id, loaded } = mirror.view();
+      const turns = turnsOf(state);
+      show(loaded ? `${count(turns.length, "turn")} of session ${quote(id)}. The state before one: await ${hint("before(-1)")}. Go back there: ${hint("restore(-1)")}` : LOADING, turnRows(turns));
+      return turns;
+    },
+
+    before: action(async (reference = -1) => {
+      const { sessionId: id, id: messageId, index, asked } = locateTurn(reference);
+      const checkpointId = await (await store.session(id)).checkpointBefore(messageId);
+      const found = checkpointId === null ? null : await store.checkpoints.get(id, checkpointId);
+      const { checkpoint = null, state = { messages: mirror.view().state.messages.slice(0, index) } } = found ?? {};
+      const where = checkpoint ? describe(checkpointId) : "no checkpoint was taken then";
+      say(`before ${quote(line(asked, 40))}: ${count(state.messages?.length ?? 0, "message")}, ${where}. Go back there: ${hint(`restore(${quote(messageId)})`)}`);
+      return { checkpoint, state };
+    }),
+
+    restore: action(async (reference = -1, options = undefined) => {
+      const { sessionId: id, id: messageId, asked } = locateTurn(reference);
+      const session = await store.session(id);
+      const told = ({ matchedCheckpointId }) =>
+        `went back to before ${quote(line(asked, 40))} in session ${quote(id)}${matchedCheckpointId === null ? " (the messages only: no checkpoint was taken then)" : ""}`;
+      return restored(id, () => session.restore(messageId, options), told, "undo");
+    }),
 
     select: action(async (reference) => {
       const previous = mirror.view().sessionId;
@@ -224,6 +257,9 @@ function helpLines(globalName) {
     ["checkpoints()", "its checkpoints, newest first: -1, -2, ..."],
     ["rollback(-2)", "go back to the one before the newest; can be undone"],
     ['rollback("cp_018f")', "any beginning of an id will do, or an object of a listing"],
+    ["turns()", "what was asked, newest first: -1, -2, ..."],
+    ["before(-1)", "the state before a turn"],
+    ["restore(-1)", "go back to before it; can be undone"],
     ["undo(), redo()", "take back the newest operation; do it again"],
     ['fork(-2, "what-if")', "a new session from there; this one stays as it is"],
     ["diff(-2, -1)", "what changed between the two"],

@@ -28,11 +28,11 @@ function nearest(text, ids) {
 const quote = (text) => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 
 /**
- * The id among `ids` (newest first) that `reference` means. `noun` is "checkpoint" or "session". Throws an error that
+ * The id among `ids` (newest first) that `reference` means. `noun` is "checkpoint", "session" or "turn". Throws an error that
  * lists what may have been meant.
  */
 export function findId(reference, ids, noun) {
-  const code = noun === "session" ? "UnknownSession" : "UnknownCheckpoint";
+  const code = { session: "UnknownSession", checkpoint: "UnknownCheckpoint" }[noun] ?? "InvalidArgument";
   if (typeof reference === "number") {
     if (!Number.isInteger(reference) || reference >= 0) {
       throw new TurnmarkError("InvalidArgument", `${reference} is no ${noun}: count from the newest, -1, to older ones, -2, -3 and so on.`);

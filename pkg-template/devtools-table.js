@@ -113,7 +113,7 @@ export function operationRows(operations, now) {
   }));
 }
 
-export function changeRows({ messages, channels }) {
+export function changeRows({ messages, channels, ui }) {
   const position = (index) => (index === null ? "" : index);
   return [
     ...messages.map(({ change, id, fromIndex, toIndex, before, after }) => ({
@@ -123,7 +123,29 @@ export function changeRows({ messages, channels }) {
       after: position(toIndex),
     })),
     ...channels.map(({ change, channel }) => ({ change, what: `channel ${line(channel, 40)}`, before: "", after: "" })),
+    ...ui.map(({ change, key }) => ({ change, what: `ui ${line(key, 40)}`, before: "", after: "" })),
   ];
+}
+
+/** What a message says, as text. */
+function textOf({ content, parts }) {
+  if (typeof content === "string") return content;
+  const list = [content, parts].find(Array.isArray) ?? [];
+  return list.filter((part) => typeof part?.text === "string").map(({ text }) => text).join(" ");
+}
+
+/** What the user asked in a state, newest first: `{ id, index, asked, answers }`. Messages without an id cannot be named. */
+export function turnsOf(state) {
+  const turns = [];
+  for (const [index, message] of (state?.messages ?? []).entries()) {
+    if (message?.role === "user" && typeof message.id === "string") turns.push({ id: message.id, index, asked: textOf(message), answers: 0 });
+    else if (turns.length > 0) turns.at(-1).answers += 1;
+  }
+  return turns.reverse();
+}
+
+export function turnRows(turns) {
+  return numbered(turns, ({ id, index, asked, answers }) => ({ message: line(id, 40), asked: line(asked), "messages before": index, "messages after it": answers }));
 }
 
 export function toolRows(tools) {

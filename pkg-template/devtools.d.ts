@@ -1,5 +1,5 @@
 import type {
-  CheckpointSummary, Diff, ExportOptions, Operation, Restored, RollbackOptions, Session, SessionState, SessionSummary, Status, Turnmark,
+  Checkpoint, CheckpointSummary, Diff, ExportOptions, Operation, Restored, RestoredTo, RestoreOptions, RollbackOptions, Session, SessionState, SessionSummary, Status, Turnmark,
   VerifyReport,
 } from "./index.js";
 
@@ -11,6 +11,21 @@ export type CheckpointReference = string | number | { id: string; sessionId?: st
 
 /** What names a session in the console, likewise. */
 export type SessionReference = string | number | { id: string };
+
+/** A user's message and what followed it, as the console counts them. */
+export interface ConsoleTurn {
+  /** Id of the user's message. */
+  readonly id: string;
+  /** How many messages stand before it. */
+  readonly index: number;
+  /** What it says. */
+  readonly asked: string;
+  /** How many messages follow it, up to the next of the user's. */
+  readonly answers: number;
+}
+
+/** What names a turn in the console: the id of its user's message, a beginning of it, a number counted from the newest, or the object. */
+export type TurnReference = string | number | { id: string };
 
 /** What is known about synchronisation: nothing is sent anywhere in this release. */
 export interface SyncStatus {
@@ -39,6 +54,16 @@ export interface HarnessDevToolsAPI {
   sessions(): SessionSummary[];
   /** The newest 200 checkpoints of the shown session, newest first. */
   checkpoints(): CheckpointSummary[];
+
+  /** What was asked in the shown session, newest first. */
+  turns(): ConsoleTurn[];
+  /**
+   * The state before a turn (the newest without one): the checkpoint that was taken before its message existed, with everything
+   * in it. Where none was taken, `checkpoint` is `null` and the state holds the messages before it.
+   */
+  before(turn?: TurnReference): Promise<{ checkpoint: Checkpoint | null; state: SessionState }>;
+  /** Goes back to before a turn. Can be undone. */
+  restore(turn?: TurnReference, options?: RestoreOptions): Promise<RestoredTo>;
 
   /** Shows this session from now on, or, without an argument, the one the page writes to. Resolves to its id. */
   select(session?: SessionReference | null): Promise<string | null>;

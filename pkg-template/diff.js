@@ -15,6 +15,7 @@ export function decodeDiff(raw, from, to) {
     commonPrefix: raw.commonPrefix,
     messages,
     channels: raw.channels.map((change) => sides(change, "channel")),
+    ui: raw.ui.map((change) => sides(change, "ui value")),
     added: count("added"),
     removed: count("removed"),
     changed: count("changed"),

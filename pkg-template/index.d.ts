@@ -558,6 +558,8 @@ export interface Diff {
   readonly commonPrefix: number;
   readonly messages: MessageChange[];
   readonly channels: ChannelChange[];
+  /** Values of the `ui` part. */
+  readonly ui: UiChange[];
   /** Messages added; `removed` and `changed` count messages too. */
   readonly added: number;
   readonly removed: number;
@@ -577,6 +579,13 @@ export interface MessageChange {
 
 export interface ChannelChange {
   readonly channel: string;
+  readonly change: "added" | "removed" | "changed";
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+export interface UiChange {
+  readonly key: string;
   readonly change: "added" | "removed" | "changed";
   readonly before?: unknown;
   readonly after?: unknown;
@@ -644,6 +653,12 @@ export interface Session {
   edit(messageId: string, options?: RestoreOptions): Promise<Edited>;
   /** The versions of the turn that a user's message opened, oldest first; `[]` for a message of no turn. */
   versions(messageId: string): Promise<TurnVersion[]>;
+  /**
+   * Id of the checkpoint taken before a user's message: the one whose ordered user and assistant ids are exactly those before
+   * it, which is where `restore(messageId)` leads (A-17). `null` without such a match. Changes nothing, also while an answer is
+   * being written. A message that is not live or not the user's is `InvalidArgument`.
+   */
+  checkpointBefore(messageId: string): Promise<string | null>;
   /** Makes a version live again: a rollback to its checkpoint, which can be undone. */
   show(version: TurnVersion | string, options?: RollbackOptions): Promise<Restored>;
   /**

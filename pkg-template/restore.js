@@ -51,7 +51,7 @@ async function backTo(store, session, messageId, options, wantsText = false) {
   const guard = checkGuard(session, options);
   return guarded(store, session, guard, async (engine, hub, runId) => {
     // Without a host there is nothing to look up before.
-    const match = store.files && (await engine.matchFor(session, messageId, runId));
+    const match = store.files && (await engine.aim(session, messageId, runId));
     const commit = (before) => engine.restoreTo(session, messageId, runId, store.epochOf(session), before);
     const { answer: written, files, filesReason } = await restoringFiles(store.files, match?.commitHash ?? null, commit);
     await hub.settled();

@@ -32,6 +32,10 @@ export function createSession(store, id) {
       checkId(messageId, "message id");
       return store.onSessions([id], (engine) => engine.versions(id, messageId));
     },
+    checkpointBefore: async (messageId) => {
+      checkId(messageId, "message id");
+      return (await store.onSessions([id], (engine) => engine.findPrompt(id, messageId))).matchedCheckpointId;
+    },
     show: (version, options) => rollback(store, id, version?.checkpointId ?? version, options),
     recover: async (options) => (await store.recover(options, id))[0] ?? null,
     abortRun: async () => (await stopRun(store, id)) !== "running",

@@ -5,7 +5,7 @@ use crate::codec::key::Store;
 use crate::codec::row::Stream;
 use crate::error::{Error, Result};
 use crate::ids::{CheckpointId, RunId, SessionId};
-use crate::model::session::Run;
+use crate::model::session::{Run, Session};
 use crate::plan::change::Change;
 use crate::plan::head;
 use crate::plan::log::Incoming;
@@ -111,14 +111,31 @@ impl<S: Storage> Engine<S> {
         self.storage.run(Access::read(&[Store::Sessions, Store::Streams]), plan).await
     }
 
-    /// Finds the prompt that a message came from, for whoever has to bring back files first.
+    /// Finds the prompt that a message came from.
     ///
     /// # Errors
-    /// `UnknownSession`, `InvalidArgument`, `ActiveRun`.
-    pub async fn find_prompt(&self, id: &SessionId, message: &str, run: Option<&RunId>) -> Result<Option<Match>> {
+    /// `UnknownSession`, `InvalidArgument`.
+    pub async fn find_prompt(&self, id: &SessionId, message: &str) -> Result<Option<Match>> {
+        self.match_for(id, message, |_| Ok(())).await
+    }
+
+    /// The same for whoever is about to go back there, with files to bring back first. `run` is the caller's own.
+    ///
+    /// # Errors
+    /// As [`Engine::find_prompt`], and `ActiveRun`.
+    pub async fn aim(&self, id: &SessionId, message: &str, run: Option<&RunId>) -> Result<Option<Match>> {
+        self.match_for(id, message, |session| check_idle(session, run)).await
+    }
+
+    async fn match_for(
+        &self,
+        id: &SessionId,
+        message: &str,
+        check: impl Fn(&Session) -> Result<()>,
+    ) -> Result<Option<Match>> {
         let plan = |view: &crate::store::View<S::Text>| {
             let session = head::session(view, &self.scope, id)?;
-            check_idle(&session, run)?;
+            check(&session)?;
             let Place { entry, prompt, .. } = place(view, &self.scope, id, &session.state, message)?;
             check_users(&entry, message)?;
             Ok(Plan::read(prompt.map(|prompt| Match { checkpoint: prompt.id, commit: prompt.commit })))

@@ -13,7 +13,7 @@ use crate::ids::{CheckpointId, RunId, SessionId};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::session::{Run, Session};
 use crate::plan::bundle::{Bundle, Imported};
-use crate::plan::diff::{ChannelChange, Diff, MessageChange};
+use crate::plan::diff::{Diff, KeyChange, MessageChange};
 use crate::plan::objects::Value;
 use crate::plan::sessions::Opened;
 use crate::plan::status::{Preview, Status, Unfinished};
@@ -36,18 +36,21 @@ pub fn diff(diff: Diff<JsText>) -> JsValue {
             .maybe("after", side(change.after, binaries))
             .into()
     };
-    let channel = |change: ChannelChange<JsText>| {
-        Plain::new()
-            .with("channel", change.channel)
-            .with("change", change.how.word())
-            .maybe("before", side(change.before, binaries))
-            .maybe("after", side(change.after, binaries))
-            .into()
+    let keyed = |name: &'static str, changes: Vec<KeyChange<JsText>>| {
+        list(changes, |change: KeyChange<JsText>| {
+            Plain::new()
+                .with(name, change.key)
+                .with("change", change.how.word())
+                .maybe("before", side(change.before, binaries))
+                .maybe("after", side(change.after, binaries))
+                .into()
+        })
     };
     Plain::new()
         .with("commonPrefix", diff.common_prefix)
         .with("messages", list(diff.messages, message))
-        .with("channels", list(diff.channels, channel))
+        .with("channels", keyed("channel", diff.channels))
+        .with("ui", keyed("key", diff.ui))
         .into()
 }
 

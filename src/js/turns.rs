@@ -43,12 +43,19 @@ impl JsEngine {
         })
     }
 
-    /// The prompt that a restore to a message would go back to; its fields are `null` where there is none.
-    #[wasm_bindgen(js_name = matchFor)]
-    pub fn match_for(&self, session: &str, message: String, run: Option<String>) -> Promise {
+    /// The prompt that a message came from; its fields are `null` where there is none.
+    #[wasm_bindgen(js_name = findPrompt)]
+    pub fn find_prompt(&self, session: &str, message: String) -> Promise {
+        command(&self.0, SessionId::parse(session), |inner, session| async move {
+            Ok(output::matched(inner.engine.find_prompt(&session, &message).await?.as_ref()))
+        })
+    }
+
+    /// The same for whoever is about to restore to it: refused while a run is alive.
+    pub fn aim(&self, session: &str, message: String, run: Option<String>) -> Promise {
         let parsed = (|| Ok((SessionId::parse(session)?, input::run(run.as_deref())?)))();
         command(&self.0, parsed, |inner, (session, run)| async move {
-            let find = |_| inner.engine.find_prompt(&session, &message, run.as_ref());
+            let find = |_| inner.engine.aim(&session, &message, run.as_ref());
             Ok(output::matched(inner.when_idle(&session, None, find).await?.as_ref()))
         })
     }

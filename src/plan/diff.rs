@@ -56,11 +56,11 @@ pub struct MessageChange<T> {
     pub after: Option<Value<T>>,
 }
 
-/// One channel that differs.
+/// One value of a keyed part that differs: a channel, or a value of the `ui` part.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ChannelChange<T> {
+pub struct KeyChange<T> {
     /// Its name.
-    pub channel: String,
+    pub key: String,
     /// How.
     pub how: How,
     /// Its value in the first state, where asked for.
@@ -77,7 +77,9 @@ pub struct Diff<T> {
     /// Messages, in the order of the second state; removed ones stand where they were.
     pub messages: Vec<MessageChange<T>>,
     /// Channels, by name.
-    pub channels: Vec<ChannelChange<T>>,
+    pub channels: Vec<KeyChange<T>>,
+    /// Values of the `ui` part, by name.
+    pub ui: Vec<KeyChange<T>>,
     /// The binaries that the values refer to.
     pub binaries: Map<Hash, Rc<Vec<u8>>>,
 }
@@ -117,32 +119,33 @@ pub fn states<T: Text>(view: &View<T>, a: &State, b: &State, load: bool) -> Plan
         let (from, to): (Vec<_>, Vec<_>) = (from.places().map(place).collect(), to.places().map(place).collect());
         pair(&from, &to).into_iter().map(|pair| pair.bare(common_prefix)).collect()
     };
-    let mut channels = Vec::new();
-    let changes = tree::diff(|hashes| objects::nodes(view, hashes), a.roots.state, b.roots.state)?;
+    let channels = keyed(view, a.roots.state, b.roots.state, load)?;
+    let ui = keyed(view, a.roots.ui, b.roots.ui, load)?;
+    let values = messages
+        .iter()
+        .flat_map(|change: &MessageChange<T>| [&change.before, &change.after])
+        .chain(channels.iter().chain(&ui).flat_map(|change| [&change.before, &change.after]))
+        .flatten();
+    let binaries = read::binaries(view, values)?;
+    Ok(Diff { common_prefix, messages, channels, ui, binaries })
+}
+
+/// Compares two keyed parts.
+fn keyed<T: Text>(view: &View<T>, a: Option<Hash>, b: Option<Hash>, load: bool) -> Planned<Vec<KeyChange<T>>> {
+    let changes = tree::diff(|hashes| objects::nodes(view, hashes), a, b)?;
     if load {
         objects::want_whole(view, changes.iter().flat_map(|change| change.before.into_iter().chain(change.after)))?;
     }
-    for change in changes {
+    let value = |hash: Option<Hash>| hash.filter(|_| load).map(|hash| objects::value(view, hash)).transpose();
+    let found = changes.into_iter().map(|change| {
         let how = match (change.before, change.after) {
             (None, _) => How::Added,
             (_, None) => How::Removed,
             _ => How::Changed,
         };
-        let value = |hash: Option<Hash>| hash.filter(|_| load).map(|hash| objects::value(view, hash)).transpose();
-        channels.push(ChannelChange {
-            channel: change.key,
-            how,
-            before: value(change.before)?,
-            after: value(change.after)?,
-        });
-    }
-    let values = messages
-        .iter()
-        .flat_map(|change: &MessageChange<T>| [&change.before, &change.after])
-        .chain(channels.iter().flat_map(|change| [&change.before, &change.after]))
-        .flatten();
-    let binaries = read::binaries(view, values)?;
-    Ok(Diff { common_prefix, messages, channels, binaries })
+        Ok(KeyChange { key: change.key, how, before: value(change.before)?, after: value(change.after)? })
+    });
+    found.collect()
 }
 
 /// An item of either side that has no equal at its place in the other.

@@ -8,7 +8,7 @@ use turnmark::plan::diff::{Diff, How, Place};
 use turnmark::plan::restore::Target;
 use turnmark::plan::status::Question;
 
-use super::kit::{T, Tab, assistant, chat, cid, code, sid, user};
+use super::kit::{T, Tab, assistant, chat, cid, code, meta, sid, user};
 
 fn place(session: &str, id: &CheckpointId) -> Place {
     Place { session: sid(session), checkpoint: id.clone() }
@@ -46,13 +46,25 @@ contract! {
         assert_eq!(text(&found.messages[0].after), Some(after[2].encoded()));
         assert_eq!((text(&found.messages[1].before), text(&found.messages[1].after)), (Some(base[4].encoded()), None));
         let channels: Vec<(String, How, Option<String>, Option<String>)> =
-            found.channels.iter().map(|change| (change.channel.clone(), change.how, text(&change.before), text(&change.after))).collect();
+            found.channels.iter().map(|change| (change.key.clone(), change.how, text(&change.before), text(&change.after))).collect();
         let some = |value: &str| Some(value.to_owned());
         assert_eq!(channels, [
             ("added".to_owned(), How::Added, None, some("1")),
             ("changed".to_owned(), How::Changed, some("1"), some("2")),
             ("removed".to_owned(), How::Removed, some("1"), None),
         ]);
+        // What is beside a prompt is compared likewise, and apart from the channels.
+        for (run, ui) in [("r", [("shot", "\"a\""), ("same", "1")]), ("q", [("shot", "\"b\""), ("same", "1")])] {
+            let begun = tab.begin_as("s", super::chat::asking(run, "p"), super::chat::showing(&[], &ui), meta()).await.unwrap();
+            tab.end("s", run, &[]).await.unwrap();
+            assert_eq!(begun.saved.checkpoint.kind, turnmark::model::checkpoint::Kind::PromptBefore);
+        }
+        let all = tab.all("s").await;
+        let (first, last) = (&all[3], &all[0]);
+        let shown = diff(&tab, &first.id, &last.id, true).await.unwrap();
+        let ui: Vec<_> = shown.ui.iter().map(|change| (change.key.as_str(), change.how, text(&change.before), text(&change.after))).collect();
+        assert_eq!(ui, [("shot", How::Changed, some("\"a\""), some("\"b\""))]);
+        assert_eq!((shown.messages.len(), shown.channels.len()), (0, 0));
         // Backwards, everything is the other way round.
         let back = diff(&tab, &b.id, &a.id, true).await.unwrap();
         assert_eq!(lines(&back), ["changed m2 2 2", "added m4 - 4", "removed new 5 -"]);

@@ -24,7 +24,7 @@ async fn two(tab: &Tab) {
 
 /// What a look-up finds: the checkpoint's name.
 async fn found(tab: &Tab, session: &str, message: &str) -> Option<String> {
-    let found = tab.engine.find_prompt(&sid(session), message, None).await.unwrap()?;
+    let found = tab.engine.find_prompt(&sid(session), message).await.unwrap()?;
     let loaded = tab.engine.load(&sid(session), Some(&found.checkpoint)).await.unwrap();
     // A fork's prompts may be its source's.
     let loaded = match loaded {
@@ -41,7 +41,7 @@ contract! {
         let tab = kit.tab().await;
         two(&tab).await;
         let all = tab.live("s").await;
-        let prompt = tab.engine.find_prompt(&sid("s"), "u2", None).await.unwrap().unwrap();
+        let prompt = tab.engine.find_prompt(&sid("s"), "u2").await.unwrap().unwrap();
         assert_eq!(prompt.commit.as_deref(), Some("commit 2"));
         let restored = tab.to("s", "u2").await.unwrap();
         assert_eq!((restored.target.as_ref(), restored.parts.as_slice()), (Some(&prompt.checkpoint), Part::ALL));
@@ -71,9 +71,9 @@ contract! {
         let before = kit.dump().await;
         for message in ["a1", "a2", "nobody", "prompt 1", ""] {
             assert_eq!(code(tab.to("s", message).await), Code::InvalidArgument);
-            assert_eq!(code(tab.engine.find_prompt(&sid("s"), message, None).await), Code::InvalidArgument);
+            assert_eq!(code(tab.engine.find_prompt(&sid("s"), message).await), Code::InvalidArgument);
         }
-        assert_eq!(code(tab.engine.find_prompt(&sid("t"), "u1", None).await), Code::UnknownSession);
+        assert_eq!(code(tab.engine.find_prompt(&sid("t"), "u1").await), Code::UnknownSession);
         assert_eq!(kit.dump().await, before);
     }
 

@@ -38,7 +38,9 @@ contract! {
                     assert!(error.message.contains('r'), "{error}");
                 }
                 assert_eq!(code(tab.engine.new_session(sid("t"), None, Some(sid("s")), None, other.clone()).await), Code::ActiveRun);
-                assert_eq!(code(tab.engine.find_prompt(&sid("s"), "u1", other.as_ref()).await), Code::ActiveRun);
+                assert_eq!(code(tab.engine.aim(&sid("s"), "u1", other.as_ref()).await), Code::ActiveRun);
+                // To look disturbs nobody.
+                assert!(tab.engine.find_prompt(&sid("s"), "u1").await.unwrap().is_some());
             }
             assert_eq!(code(tab.begin_as("s", asking("mine", "p"), more(&[]), meta()).await), Code::ActiveRun);
             assert_eq!(code(tab.begin_as("s", again("mine", "u1"), more(&[]), meta()).await), Code::ActiveRun);
@@ -62,7 +64,7 @@ contract! {
             tab.begin("s", "r", "p").await.unwrap();
             tab.go("s", "r", &[user("u2")]).await.unwrap();
             tab.grow("s", 0, &addition("r", (0, 0), "half")).await.unwrap();
-            assert!(tab.engine.find_prompt(&sid("s"), "u1", Some(&run("r"))).await.unwrap().is_some());
+            assert!(tab.engine.aim(&sid("s"), "u1", Some(&run("r"))).await.unwrap().is_some());
             tab.heard();
             tab.restore_by("s", target.clone(), Some(run("r"))).await.unwrap();
             assert_eq!(tab.runs_heard(), ["r ended in s"]);

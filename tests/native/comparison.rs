@@ -71,11 +71,11 @@ proptest! {
             let mut channels = old.clone();
             for change in &diff.channels {
                 match change.how {
-                    How::Removed => assert!(channels.remove(&change.channel).is_some()),
+                    How::Removed => assert!(channels.remove(&change.key).is_some()),
                     how => {
-                        let before = channels.insert(change.channel.clone(), new[&change.channel].clone());
+                        let before = channels.insert(change.key.clone(), new[&change.key].clone());
                         assert_eq!(before.is_some(), how == How::Changed);
-                        assert_ne!(before.as_ref(), new.get(&change.channel));
+                        assert_ne!(before.as_ref(), new.get(&change.key));
                     }
                 }
             }

@@ -250,7 +250,7 @@ impl Chat {
     async fn agree(&self) {
         for at in self.questions() {
             let id = self.live[at].message.id.clone().unwrap();
-            let found = self.tab.engine.find_prompt(&sid(&self.session), &id, None).await.unwrap();
+            let found = self.tab.engine.find_prompt(&sid(&self.session), &id).await.unwrap();
             let last = self.find(&self.ids_before(at)).map(|prompt| prompt.checkpoint.clone());
             assert_eq!(found.map(|found| found.checkpoint), last, "the prompt before {id}");
             // What it was itself asked with, where that is still there.
@@ -268,7 +268,7 @@ impl Chat {
         }
         let last = self.live.iter().rev().find(|known| known.message.role.as_deref() != Some("user"));
         if let Some(id) = last.and_then(|known| known.message.id.clone()) {
-            assert_eq!(code(self.tab.engine.find_prompt(&sid(&self.session), &id, None).await), Code::InvalidArgument);
+            assert_eq!(code(self.tab.engine.find_prompt(&sid(&self.session), &id).await), Code::InvalidArgument);
         }
     }
 }

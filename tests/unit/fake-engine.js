@@ -268,8 +268,13 @@ export function fakeGlue() {
       return { at, matched: prompts.at(-1) ?? null };
     }
 
-    async matchFor(session, messageId, runId) {
-      await this.#enter("matchFor", session, messageId, runId);
+    async findPrompt(session, messageId) {
+      await this.#enter("findPrompt", session, messageId);
+      return { matchedCheckpointId: this.#match(session, messageId, this.sessions_.get(session)?.run?.id).matched?.id ?? null, commitHash: null };
+    }
+
+    async aim(session, messageId, runId) {
+      await this.#enter("aim", session, messageId, runId);
       const { matched } = this.#match(session, messageId, runId);
       return { matchedCheckpointId: matched?.id ?? null, commitHash: matched?.commitHash ?? null };
     }

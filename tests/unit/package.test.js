@@ -149,7 +149,7 @@ test("every answer has the fields of its declaration", async (t) => {
   assert.equal(fields(newest), "_durability createdAt forkedFrom head id kind messageCount metadata name parentCheckpointId pinned provisional sealed seq sessionId size source writes");
   assert.equal(fields(await session.rollback(first.id)), "checkpoint files parts restorePointId sessionId state targetCheckpointId ui");
   assert.equal(fields(await session.undo({ load: false })), "checkpoint files parts restorePointId sessionId targetCheckpointId");
-  assert.equal(fields(await session.diff(first.id)), "added changed channels commonPrefix from messages removed to");
+  assert.equal(fields(await session.diff(first.id)), "added changed channels commonPrefix from messages removed to ui");
   assert.equal(fields((await session.log())[0]), "checkpointId createdAt seq source summary type undoable");
   assert.equal(fields(await session.preview({ operation: "prune", keepLast: 1 })), "deletes diff keeps operation targetCheckpointId");
   assert.equal(fields(await session.summary()), "active boundaryCommitHash boundaryId checkpointCount conflictOf createdAt forkedFrom headCheckpointId id messageCount number parentSessionId provisional remoteSessionId run sealed title updatedAt");

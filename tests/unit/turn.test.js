@@ -498,7 +498,7 @@ test("what cannot bring back files says why", async () => {
   const { session } = await twoTurns(undefined);
   const restored = await session.restore("q2", { load: false });
   assert.deepEqual([restored.files, restored.filesReason, restored.ui, "state" in restored], ["not-restored", "no-host", { n: 2 }, false]);
-  assert.deepEqual(calls("matchFor"), []);
+  assert.deepEqual(calls("aim"), []);
   await session.append([user("q3"), answer("a3", "z"), user("q4")]);
   assert.equal((await session.restore("q4")).filesReason, "no-match", "there was no turn for it");
 

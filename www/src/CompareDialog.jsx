@@ -73,8 +73,9 @@ function inOrder(diff, count) {
 function Changes({ diff, count }) {
   const rows = useMemo(() => inOrder(diff, count), [diff, count]);
   const totals = { added: 0, removed: 0, changed: 0 };
-  for (const { change } of [...diff.messages, ...diff.channels]) totals[change] += 1;
-  const nothing = diff.messages.length === 0 && diff.channels.length === 0;
+  const beside = [...diff.channels.map((change) => ({ ...change, name: `channel ${change.channel}` })), ...diff.ui.map((change) => ({ ...change, name: `beside the prompt: ${change.key}` }))];
+  for (const { change } of [...diff.messages, ...beside]) totals[change] += 1;
+  const nothing = diff.messages.length === 0 && beside.length === 0;
   return (
     <>
       <p className="diff-summary" data-testid="diff-summary" role="status">
@@ -86,7 +87,7 @@ function Changes({ diff, count }) {
         {rows.map((row, i) => (row.same !== undefined
           ? <li key={i} className="diff-same">{plural(row.same, "message")} the same</li>
           : <MessageChange key={i} change={row} />))}
-        {diff.channels.map((change) => <ChannelChange key={change.channel} change={change} />)}
+        {beside.map((change) => <ValueChange key={change.name} change={change} />)}
       </ol>
     </>
   );
@@ -112,10 +113,10 @@ function WordDiff({ before, after }) {
   });
 }
 
-function ChannelChange({ change: { channel, change, before, after } }) {
+function ValueChange({ change: { name, change, before, after } }) {
   return (
     <li className={`diff-row ${change}`} data-testid="diff-row" data-change={change}>
-      <p className="diff-head"><span className="diff-who">channel {channel}</span><span>{change}</span></p>
+      <p className="diff-head"><span className="diff-who">{name}</span><span>{change}</span></p>
       <div className="diff-text"><WordDiff before={before === undefined ? "" : anyText(before)} after={after === undefined ? "" : anyText(after)} /></div>
     </li>
   );
