@@ -1,4 +1,5 @@
 // `turnmark/inline`: the same package with the module inside it, for bundlers and pages that cannot carry a file along.
+// It is also what `turnmark` is on a server: a bundled one has no file beside it, or only an address for browsers (Next.js).
 import initWasm, { Engine } from "./wasm/turnmark.js";
 import { createApi } from "./api.js";
 import base64 from "./inline-wasm.js";
