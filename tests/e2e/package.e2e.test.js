@@ -1,63 +1,31 @@
-// The package as a user gets it: packed, installed into a fresh application, type-checked, bundled and run.
+// The package as a user gets it: packed, installed into a fresh React application, type-checked, built and run.
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join, posix } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import { install, pack, ran, started } from "./harness/application.js";
 import { launch, openPage, temporary } from "./harness/chromium.js";
-import { APPS, E2E, PKG } from "./harness/paths.js";
+import { APPS, PKG } from "./harness/paths.js";
 import { serve } from "./harness/server.js";
 
 const run = promisify(execFile);
 const work = temporary("package");
 const closing = [];
-const pins = JSON.parse(readFileSync(join(E2E, "package.json"), "utf8")).devDependencies;
 let packed;
 let app;
 let context;
 
-/** Runs a command; what it printed is the reason when it fails. */
-async function ran(command, args, options) {
-  try {
-    return (await run(command, args, { maxBuffer: 64e6, ...options })).stdout;
-  } catch (error) {
-    throw new Error(`${command} ${args.join(" ")} failed:\n${error.stdout}\n${error.stderr}`);
-  }
-}
-
-/** An application of its own, with the packed package and what the test suite pins of the rest. */
-async function fresh(name, templates, dependencies) {
-  const folder = join(work, name);
-  for (const template of templates) cpSync(join(APPS, template), folder, { recursive: true });
-  const pinned = Object.fromEntries(dependencies.map((dependency) => [dependency, pins[dependency]]));
-  const manifest = { name, private: true, type: "module", dependencies: { turnmark: `file:${packed.path}`, ...pinned } };
-  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-  // The suite's own lock, so that everything below the pins is pinned too, and is in the cache already.
-  cpSync(join(E2E, "package-lock.json"), join(folder, "package-lock.json"));
-  cpSync(join(E2E, ".npmrc"), join(folder, ".npmrc"));
-  await ran("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund"], { cwd: folder });
-  return folder;
-}
-
 const bin = (name) => join(app, "node_modules/.bin", name);
 
 before(async () => {
-  const [{ filename, files }] = JSON.parse(await ran("npm", ["pack", "--json", "--pack-destination", work], { cwd: PKG }));
-  packed = { path: join(work, filename), files: files.map(({ path }) => path) };
-  app = await fresh("app", ["react-vite", "bundled"], ["react", "react-dom", "@types/react", "@types/react-dom", "typescript", "vite", "@vitejs/plugin-react", "webpack", "esbuild"]);
+  packed = await pack(work);
+  app = await install(packed, join(work, "app"), ["react-vite"], ["react", "react-dom", "@types/react", "@types/react-dom", "typescript", "vite", "@vitejs/plugin-react"]);
   context = await launch();
   closing.unshift(() => context.close());
 });
 after(() => Promise.all(closing.map((close) => close())));
-
-/** Serves a folder for one test. */
-async function served(t, mounts) {
-  const server = await serve({ mounts });
-  t.after(server.close);
-  return server.origin;
-}
 
 // --- the tarball ------------------------------------------------------------------------------------------------------
 
@@ -202,98 +170,22 @@ async function useConsole(page) {
   await shows(page, 4);
 }
 
-/** Vite's development server, until the test ends. */
-async function developmentServer(t) {
-  const port = await new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port: free } = probe.address();
-      probe.close(() => resolve(free));
-    });
-  });
-  const child = spawn(process.execPath, [join(app, "node_modules/vite/bin/vite.js"), "--host", "127.0.0.1", "--port", String(port), "--strictPort"], { cwd: app });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => { output += text; });
-  const ended = new Promise((resolve) => { child.once("exit", resolve); });
-  t.after(() => {
-    child.kill("SIGKILL");
-    return ended;
-  });
-  for (let left = 100; !/Local/.test(output); left -= 1) {
-    if (left === 0 || child.exitCode !== null) throw new Error(`vite did not start:\n${output}`);
-    await new Promise((resolve) => { setTimeout(resolve, 100); });
-  }
-  return `http://127.0.0.1:${port}/`;
-}
+const VITE = "node_modules/vite/bin/vite.js";
 
 test("under React's StrictMode in Vite's development server the hooks, the console and unmounting work", { timeout: 120_000 }, async (t) => {
   // y-indexeddb#13 (hot reload).
-  await useApplication(t, await developmentServer(t));
+  const args = (port) => [VITE, "--host", "127.0.0.1", "--port", String(port), "--strictPort"];
+  await useApplication(t, `${await started(t, args, /Local/, { cwd: app })}/`);
 });
 
 test("the same application built by Vite works, and the module is served as a file of its own", { timeout: 120_000 }, async (t) => {
-  await ran(process.execPath, [join(app, "node_modules/vite/bin/vite.js"), "build"], { cwd: app });
-  const origin = await served(t, { "/": join(app, "dist/") });
+  await ran(process.execPath, [VITE, "build"], { cwd: app });
+  const { origin, close } = await serve({ mounts: { "/": join(app, "dist/") } });
+  t.after(close);
   const modules = [];
   context.on("response", (response) => response.url().endsWith(".wasm") && modules.push(`${response.status()} ${response.headers()["content-type"]}`));
   await useApplication(t, `${origin}/`);
   assert.ok(modules.length > 0 && modules.every((text) => text === "200 application/wasm"), String(modules));
-});
-
-// --- other bundlers ---------------------------------------------------------------------------------------------------
-
-/** Opens a page of apps/bundled twice; what it did the first time is there the second time. */
-async function tours(t, address, options) {
-  const page = await openPage(t, context, address, options);
-  const outcome = async () => JSON.parse(await page.waitForFunction(() => document.body.dataset.outcome).then((handle) => handle.jsonValue()));
-  const first = await outcome();
-  await page.reload();
-  return [first, await outcome()];
-}
-
-const TOURED = [0, 2].map((before) => ({ value: { level: "disk", back: 1, undone: 2, before, ok: true } }));
-
-test("a page built by webpack 5 works", { timeout: 120_000 }, async (t) => {
-  const { default: webpack } = await import(`${join(app, "node_modules/webpack/lib/index.js")}`);
-  const output = join(app, "webpack");
-  const stats = await promisify(webpack)({ mode: "production", context: app, entry: "./main.js", output: { path: output, filename: "main.js", publicPath: "auto" }, performance: false });
-  assert.ok(!stats.hasErrors() && !stats.hasWarnings(), stats.toString());
-  cpSync(join(APPS, "page.html"), join(output, "index.html"));
-  const origin = await served(t, { "/": `${output}/` });
-  assert.deepEqual(await tours(t, `${origin}/`), TOURED);
-});
-
-/** @param {string} entry */
-async function esbuilt(t, entry) {
-  const output = join(app, `esbuild-${entry}`);
-  const { build } = await import(`${join(app, "node_modules/esbuild/lib/main.js")}`);
-  const { warnings } = await build({ absWorkingDir: app, entryPoints: [`./${entry}`], bundle: true, format: "esm", outfile: join(output, "main.js"), logLevel: "silent" });
-  assert.deepEqual(warnings, []);
-  cpSync(join(APPS, "page.html"), join(output, "index.html"));
-  return served(t, { "/": `${output}/` });
-}
-
-test("a page built by esbuild works with turnmark/inline, from one file", { timeout: 120_000 }, async (t) => {
-  assert.deepEqual(await tours(t, `${await esbuilt(t, "inline.js")}/`), TOURED);
-});
-
-test("a page built by esbuild without turnmark/inline fails with an error that names it", { timeout: 120_000 }, async (t) => {
-  // build, then 404 at run time.
-  const [first] = await tours(t, `${await esbuilt(t, "main.js")}/`, { expected: [/404/] });
-  assert.match(first.error, /^WasmFailed: .*"turnmark\/inline"/s);
-});
-
-test("a page built by esbuild works with the module file copied beside it and init(url)", { timeout: 120_000 }, async (t) => {
-  const address = await esbuilt(t, "copied.js");
-  cpSync(join(app, "node_modules/turnmark/wasm/turnmark_bg.wasm"), join(app, "esbuild-copied.js/turnmark_bg.wasm"));
-  assert.deepEqual(await tours(t, `${address}/`), TOURED);
-});
-
-test("a plain module script works, with no bundler at all", async (t) => {
-  const folder = join(app, "plain");
-  cpSync(join(APPS, "plain"), folder, { recursive: true });
-  cpSync(join(APPS, "bundled/tour.js"), join(folder, "tour.js"));
-  const origin = await served(t, { "/": `${folder}/`, "/node_modules/": join(app, "node_modules/") });
-  assert.deepEqual(await tours(t, `${origin}/`), TOURED);
 });
 
 // --- servers ----------------------------------------------------------------------------------------------------------
