@@ -3,7 +3,7 @@ import { checkFunction, checkOneOf } from "./check.js";
 
 const EVENTS = [
   "checkpoint.created", "session.changed", "session.deleted", "restored", "run.started", "run.ended", "turn.ended", "stream", "stream.failed",
-  "connection", "data.lost", "blocked",
+  "connection", "suspect", "healed", "data.lost", "blocked",
 ];
 /** After these, what a preview shows of the host's files may be another. */
 const RELOADING = ["restored", "turn.ended"];

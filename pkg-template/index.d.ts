@@ -738,6 +738,10 @@ export interface Status {
   readonly runs: { sessionId: string; runId: string; turnId: string; since: number; mine: boolean }[];
   /** Whether the store reported, when it was opened, that the browser had lost its data. */
   readonly dataLost: boolean;
+  /** Why the database is not trusted just now, or `null`. Until it is healed, stamps say `os`. */
+  readonly suspect: string | null;
+  /** The newest healing by this page: `at` is epoch milliseconds, `milliseconds` what it took. */
+  readonly healed: { reason: string; at: number; milliseconds: number } | null;
   readonly connection: "open" | "closed" | "lost";
   readonly deviceId: string;
   readonly version: string;
@@ -798,6 +802,13 @@ export interface TurnmarkEvents {
   "stream.failed": { sessionId: string; runId: string; error: TurnmarkError };
   /** The connection was opened, closed by the browser, or given up for an upgrade in another tab. */
   "connection": { state: "open" | "closed" | "lost"; reason: string };
+  /**
+   * The database may have been damaged: an I/O error, a connection that the browser closed, or (in Chromium) a page that ended
+   * without closing the store, as when the browser was killed. Until `healed`, stamps say `os`.
+   */
+  "suspect": { reason: string };
+  /** It was healed, in the background; stamps say `disk` again. `milliseconds` is what that took. */
+  "healed": { reason: string; milliseconds: number };
   /** The browser threw the store's data away before it was opened. */
   "data.lost": { message: string };
   /** Another tab's old version keeps this one from upgrading. */

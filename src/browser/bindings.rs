@@ -34,6 +34,9 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     fn durability(this: &DurableTransaction) -> JsValue;
+
+    #[wasm_bindgen(method, catch)]
+    fn commit(this: &DurableTransaction) -> Result<(), JsValue>;
 }
 
 thread_local! {
@@ -88,6 +91,11 @@ pub(super) fn transaction(
 /// The durability a transaction says it has, where the engine knows the word at all.
 pub(super) fn durability(transaction: &IdbTransaction) -> Option<String> {
     transaction.unchecked_ref::<DurableTransaction>().durability().as_string()
+}
+
+/// Commits a transaction now; `false` when it is over, or the browser cannot.
+pub(super) fn commit(transaction: &IdbTransaction) -> bool {
+    transaction.unchecked_ref::<DurableTransaction>().commit().is_ok()
 }
 
 /// A property of any value, absent when it is missing, `undefined`, or reading it throws.

@@ -30,7 +30,8 @@ pub(super) struct Handle {
     pub(super) options: OpenOptions,
     pub(super) patience: Cell<u32>,
     pub(super) level: Cell<Level>,
-    pub(super) suspect: Cell<bool>,
+    /// Why what it acknowledges does not count as being on the disk.
+    pub(super) suspect: Cell<Option<&'static str>>,
     pub(super) data_lost: RefCell<Option<String>>,
     state: RefCell<State>,
     was_open: Cell<bool>,
@@ -84,7 +85,7 @@ impl Handle {
             options,
             patience: Cell::new(PATIENCE),
             level: Cell::new(Level::Os),
-            suspect: Cell::new(false),
+            suspect: Cell::new(None),
             data_lost: RefCell::default(),
             state: RefCell::new(State::Idle),
             was_open: Cell::new(false),
@@ -105,6 +106,14 @@ impl Handle {
     pub(super) fn tell(&self, event: ConnectionEvent) {
         if let Some(on_event) = &self.options.on_event {
             on_event(event);
+        }
+    }
+
+    /// Does not trust the database any more, until it is healed.
+    pub(super) fn distrust(&self, reason: &'static str) {
+        if self.suspect.get().is_none() {
+            self.suspect.set(Some(reason));
+            self.tell(ConnectionEvent::Suspect { reason });
         }
     }
 
@@ -135,6 +144,14 @@ impl Handle {
         attempt.signal.until(|| attempt.result.borrow().clone()).await
     }
 
+    /// The connection, if there is one just now.
+    pub(super) fn current(&self) -> Option<Rc<Connection>> {
+        match &*self.state.borrow() {
+            State::Open(connection) => Some(connection.clone()),
+            State::Idle | State::Opening(_) => None,
+        }
+    }
+
     fn start(self: &Rc<Self>) -> Rc<Attempt> {
         let attempt = Rc::new(Attempt::default());
         self.state.replace(State::Opening(attempt.clone()));
@@ -162,8 +179,8 @@ impl Handle {
         let gone = (opened.is_new && was_open).then(|| "the database was deleted while it was open here".to_owned());
         let lost = opened.data_loss.or(gone);
         if lost.is_some() {
-            self.suspect.set(true);
             self.data_lost.replace(lost);
+            self.distrust("data was lost");
         }
         let connection = Rc::new(opened.connection);
         let whom = (Rc::downgrade(self), Rc::downgrade(&connection));
@@ -179,7 +196,7 @@ impl Handle {
             },
             move || {
                 if let Some((handle, connection)) = both() {
-                    handle.suspect.set(true);
+                    handle.distrust("the browser closed the connection");
                     handle.forget(&connection, "the browser closed it");
                     connection.lose("the browser closed it");
                 }
@@ -253,10 +270,7 @@ impl Handle {
     }
 
     async fn probe(self: &Rc<Self>) {
-        let connection = match &*self.state.borrow() {
-            State::Open(connection) => connection.clone(),
-            _ => return,
-        };
+        let Some(connection) = self.current() else { return };
         let Ok(_running) = self.enter() else { return };
         let access = Access::read(&[Store::Meta]);
         let alive = match Transaction::begin(&connection, access, Durability::Relaxed, PROBE_PATIENCE) {

@@ -3,15 +3,17 @@
 //! Chromium's LevelDB goes on writing behind a torn record of its log; a later session then finds the damage and throws
 //! the whole database away, what was acknowledged included. It starts a new log when its buffer of 4 MB is full, so
 //! writing and deleting that much makes all that follows independent of the old log (measured: with it nothing was lost
-//! after 242 kills, torn logs and full disks, without it most were lost after the latter two). Elsewhere it does no harm.
+//! after 242 kills, torn logs and full disks, without it most were lost after the latter two). Other browsers keep no such
+//! log: there a single record shows that the database takes writes again.
 
 use std::rc::Rc;
 
 use idb::KeyRange;
-use js_sys::{Array, Uint8Array};
+use js_sys::{Array, Reflect, Uint8Array};
 use wasm_bindgen::JsValue;
 
 use super::Durability;
+use super::bindings::{global, property};
 use super::connection::Connection;
 use super::error::{Thrown, aborted, lost, refused, timed_out};
 use super::transaction::{End, Transaction};
@@ -23,6 +25,13 @@ use crate::store::Access;
 const PIECE: usize = 48 * 1024;
 /// How many there are: more than 4 MB together.
 const PIECES: u32 = 96;
+
+/// Whether this browser has such a log: only Chromium tells what its databases have lost, because only its are thrown away.
+#[must_use]
+pub fn rotates() -> bool {
+    let event = global("IDBVersionChangeEvent").and_then(|event| property(&event, "prototype"));
+    event.is_some_and(|event| Reflect::has(&event, &"dataLoss".into()).unwrap_or(false))
+}
 
 /// Makes the database start a new log.
 ///
@@ -37,7 +46,7 @@ pub(super) async fn heal(connection: &Rc<Connection>, patience: u32) -> Result<(
     let filler = Uint8Array::from(bytes.as_slice()).into();
     commit(connection, patience, |transaction| {
         let store = transaction.store(Store::Meta)?;
-        for n in 0..PIECES {
+        for n in 0..if rotates() { PIECES } else { 1 } {
             store.put(&filler, Some(&key(Some(n.into()))))?;
         }
         Ok(())

@@ -27,6 +27,7 @@ use std::rc::Rc;
 pub use bindings::{Record, name};
 pub use clock::{now, random, sleep};
 pub use convert::{from_js, to_js};
+pub use heal::rotates;
 pub use storage::{IndexedDbStorage, delete_database};
 pub use tabs::Tabs;
 pub use text::JsText;
@@ -67,6 +68,11 @@ pub enum ConnectionEvent {
     Lost {
         /// Why.
         reason: String,
+    },
+    /// It may have been damaged. Until it is healed, what it acknowledges does not count as being on the disk.
+    Suspect {
+        /// Why.
+        reason: &'static str,
     },
     /// Another tab is in the way.
     Blocked {

@@ -10,7 +10,7 @@ use super::heal::heal;
 use super::reads::{self, Stop, check};
 use super::text::JsText;
 use super::transaction::{End, Transaction};
-use super::{OpenOptions, open, value};
+use super::{Durability, OpenOptions, open, value};
 use crate::codec::key::Key;
 use crate::error::{Code, Error, Result};
 use crate::store::{Access, Guess, Level, Op, Pause, Step, Storage, View};
@@ -49,20 +49,25 @@ impl IndexedDbStorage {
         self.0.data_lost.borrow().clone()
     }
 
-    /// Whether the database had a fault (an I/O error, a forced close, lost data). Until it is healed, nothing it
-    /// acknowledges counts as being on the disk.
+    /// Why the database is not trusted: it had a fault (an I/O error, a forced close, lost data). Until it is healed,
+    /// nothing it acknowledges counts as being on the disk.
     #[must_use]
-    pub fn is_suspect(&self) -> bool {
+    pub fn suspicion(&self) -> Option<&'static str> {
         self.0.suspect.get()
     }
 
     /// Says that it had a fault which only the caller can know of, such as a last session that did not end well.
-    pub fn distrust(&self) {
-        self.0.suspect.set(true);
+    pub fn distrust(&self, reason: &'static str) {
+        self.0.distrust(reason);
     }
 
-    /// Cures it: writes and deletes four megabytes, after which what comes is independent of what was damaged. Takes
-    /// some tenths of a second.
+    /// Says that another tab has healed it.
+    pub fn trust(&self) {
+        self.0.suspect.set(None);
+    }
+
+    /// Cures it. In Chromium that writes and deletes four megabytes, after which what comes is independent of what was
+    /// damaged, and takes some tenths of a second.
     ///
     /// # Errors
     /// As every command that writes; it stays suspect then.
@@ -70,8 +75,19 @@ impl IndexedDbStorage {
         let _running = self.0.enter()?;
         let connection = self.0.connect().await?;
         heal(&connection, self.0.patience.get()).await?;
-        self.0.suspect.set(false);
+        self.trust();
         Ok(())
+    }
+
+    /// Sends writes in the last instant of a page, of which it will not hear any more. They may be lost.
+    pub fn send_off(&self, access: Access, writes: &[Op<JsText>]) {
+        let Some(connection) = self.0.current() else { return };
+        let begun = Transaction::begin(&connection, access, Durability::Relaxed, self.0.patience.get());
+        if let Ok(transaction) = begun
+            && writes.iter().all(|op| write(&transaction, access, op).is_ok())
+        {
+            transaction.send_off();
+        }
     }
 
     /// Sets how long a command may wait for the browser before it fails with `TimedOut`. A minute, unless set.
@@ -122,7 +138,7 @@ impl Storage for IndexedDbStorage {
     }
 
     fn level(&self) -> Level {
-        if self.0.suspect.get() { Level::Os } else { self.0.level.get() }
+        if self.0.suspect.get().is_some() { Level::Os } else { self.0.level.get() }
     }
 }
 
@@ -262,7 +278,7 @@ pub(super) fn unfinished(handle: &Handle, transaction: &Transaction, end: End, s
         End::Aborted(reason) => {
             let is_fault = reason.as_ref().is_some_and(|reason| reason.is(&["UnknownError"]));
             if is_fault {
-                handle.suspect.set(true);
+                handle.distrust("an I/O error");
             }
             let is_full = reason.as_ref().is_some_and(Thrown::is_full);
             let is_dead = match &reason {

@@ -93,7 +93,7 @@ pub(super) fn error_of(request: &IdbRequest) -> Option<Thrown> {
 ///
 /// It is left to commit by itself. An explicit `commit()` saves a few tenths of a millisecond, but after it Firefox (ESR
 /// 153, measured) reports `complete` although a write failed, and keeps the other writes; and it could not be aborted
-/// any more.
+/// any more. Only what a page does in its last instant is committed so.
 #[derive(Debug)]
 pub(super) struct Transaction {
     raw: IdbTransaction,
@@ -189,6 +189,11 @@ impl Transaction {
     /// Aborts it; `false` when the browser says that it is too late.
     pub(super) fn abort(&self) -> bool {
         self.raw.abort().is_ok()
+    }
+
+    /// Commits it without waiting for the end: the page ends first, which would abort it.
+    pub(super) fn send_off(mut self) {
+        self.released = bindings::commit(&self.raw);
     }
 
     /// Lets a transaction that has only read end by itself.

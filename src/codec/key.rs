@@ -2,13 +2,16 @@
 
 use std::fmt;
 
-use crate::ids::{CheckpointId, LogId, ScopeId, SessionId, TaskId, TurnId};
+use crate::ids::{CheckpointId, LogId, ScopeId, SessionId, TaskId, TurnId, WriterId};
 use crate::model::hash::Hash;
+
+/// First part of the keys of marks.
+const MARK: &str = "open";
 
 /// One object store of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Store {
-    /// What is true of the whole database.
+    /// What is true of the whole database; `["open", writer]`: the mark of an open store.
     Meta,
     /// `[scope, session]`: heads.
     Sessions,
@@ -125,6 +128,12 @@ impl Key {
         Key::new(Store::Meta, ["store".into()])
     }
 
+    /// The mark of an open store.
+    #[must_use]
+    pub fn mark(writer: &WriterId) -> Self {
+        Key::new(Store::Meta, [MARK.into(), writer.as_str().into()])
+    }
+
     /// A session's head.
     #[must_use]
     pub fn session(scope: &ScopeId, session: &SessionId) -> Self {
@@ -213,6 +222,12 @@ impl Range {
     #[must_use]
     pub fn all(store: Store) -> Self {
         Range { store, prefix: Vec::new(), from: None, to: None }
+    }
+
+    /// The mark of every open store.
+    #[must_use]
+    pub fn marks() -> Self {
+        Range { store: Store::Meta, prefix: vec![MARK.into()], from: None, to: None }
     }
 
     /// Every session of a scope.

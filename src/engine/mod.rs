@@ -3,6 +3,7 @@
 //! A method draws what is not a function of stored rows (time, randomness), runs one planner in one transaction, and tells
 //! listeners what happened, in that order: nothing is announced before it is committed.
 
+mod marks;
 mod reading;
 mod recall;
 mod removal;
@@ -16,7 +17,7 @@ pub use turns::{Match, Stepped};
 pub use writing::Saved;
 use writing::{WHOLE_STEP, WRITE};
 
-use crate::codec::key::{Key, Store};
+use crate::codec::key::{Key, Range, Store};
 use crate::codec::row::{Meta, Row};
 use crate::error::{Error, Result};
 use crate::ids::{CheckpointId, DeviceId, RunId, ScopeId, SessionId, Stamp, TaskId, TurnId, WriterId};
@@ -26,11 +27,12 @@ use crate::model::part::Part;
 use crate::model::retention::Retention;
 use crate::plan::bundle::{self, Bundle, Imported, OnExisting};
 use crate::plan::fork::{self, Fork};
+use crate::plan::marks::all as marked;
 use crate::plan::parts::Named;
 use crate::plan::recover::{self, Recover};
 use crate::plan::restore::{self, Restore, Restored, Target};
 use crate::plan::{delete, inspect, pending};
-use crate::store::{Access, Level, Op, Plan, Planned, Storage, View};
+use crate::store::{Access, Level, Op, Plan, Planned, Request, Storage, View};
 
 /// Time and randomness.
 pub trait Platform {
@@ -143,6 +145,7 @@ pub struct Engine<S: Storage> {
     scope: ScopeId,
     device: DeviceId,
     writer: WriterId,
+    before: Vec<WriterId>,
     retention: Retention,
     platform: Box<dyn Platform>,
     listener: Box<dyn Fn(Event<S::Text>)>,
@@ -166,8 +169,12 @@ impl<S: Storage> Engine<S> {
         // To draw a device and a writer id needs neither: any will do.
         let nobody = WriterId::parse("new")?;
         let stamp = Stamp::new(platform.now(), DeviceId::parse("new")?, nobody, platform.random()?, 0);
-        let find = |view: &View<S::Text>| Ok(Plan::read(identity(view)?));
-        let device = match storage.run(Access::read(&[Store::Meta]), find).await? {
+        let find = |view: &View<S::Text>| {
+            view.want([Request::Row(Key::meta()), Request::Keys(Range::marks())])?;
+            Ok(Plan::read((identity(view)?, marked(view)?)))
+        };
+        let (device, before) = storage.run(Access::read(&[Store::Meta]), find).await?;
+        let device = match device {
             Some(device) => device,
             None => identify(&storage, &stamp.fresh_device(), stamp.now).await?,
         };
@@ -176,6 +183,7 @@ impl<S: Storage> Engine<S> {
             scope,
             device,
             writer: stamp.fresh_writer(),
+            before,
             retention,
             platform,
             listener,
@@ -197,6 +205,11 @@ impl<S: Storage> Engine<S> {
     /// This open store.
     pub fn writer(&self) -> &WriterId {
         &self.writer
+    }
+
+    /// The open stores that had a mark in the database when this one was opened.
+    pub fn before(&self) -> &[WriterId] {
+        &self.before
     }
 
     /// The scope.

@@ -17,6 +17,17 @@ use crate::ids::{CheckpointId, RunId, ScopeId, SessionId};
 use crate::model::checkpoint::Checkpoint;
 use crate::store::{Level, Storage};
 
+/// A database that was healed.
+#[derive(Clone, Debug)]
+pub struct Healed {
+    /// Why it was not trusted before.
+    pub reason: &'static str,
+    /// When, in epoch milliseconds.
+    pub at: u64,
+    /// How long it took.
+    pub milliseconds: u32,
+}
+
 /// Tells who listens. Never throws: what it tells is committed already.
 pub struct Announcer {
     scope: String,
@@ -27,6 +38,7 @@ pub struct Announcer {
     persisted: Rc<Cell<Option<bool>>>,
     connection: Cell<&'static str>,
     lost: RefCell<Option<String>>,
+    healed: RefCell<Option<Healed>>,
     view: RefCell<Option<(CheckpointId, JsValue)>>,
 }
 
@@ -50,6 +62,7 @@ impl Announcer {
             persisted: Rc::default(),
             connection: Cell::new("open"),
             lost: RefCell::default(),
+            healed: RefCell::default(),
             view: RefCell::default(),
         }
     }
@@ -104,6 +117,17 @@ impl Announcer {
     /// Leaves the other tabs.
     pub fn close(&self) {
         *self.tabs.borrow_mut() = None;
+    }
+
+    /// Tells that the database was healed, and what it took.
+    pub fn healed(&self, healed: Healed) {
+        self.healed.replace(Some(healed.clone()));
+        self.tell(event("healed").with("reason", healed.reason).with("milliseconds", healed.milliseconds));
+    }
+
+    /// The newest healing of this page.
+    pub fn last_healing(&self) -> Option<Healed> {
+        self.healed.borrow().clone()
     }
 
     fn tell(&self, event: Plain) {
@@ -179,6 +203,10 @@ impl Announcer {
             ConnectionEvent::Opened => ("open", "the database is open"),
             ConnectionEvent::Closed { reason } => ("closed", reason.as_str()),
             ConnectionEvent::Lost { reason } => ("lost", reason.as_str()),
+            ConnectionEvent::Suspect { reason } => {
+                self.tell(event("suspect").with("reason", *reason));
+                return;
+            }
             ConnectionEvent::Blocked { message: text } => {
                 self.tell(event("blocked").with("message", text));
                 return;

@@ -1,14 +1,12 @@
 //! An open store: the engine, and what surrounds it in a page.
 
-use std::cell::Cell;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::rc::Rc;
-use std::task::Poll;
 
+use gloo::events::EventListener;
 use js_sys::Function;
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::spawn_local;
 
 use super::error;
 use super::events::Announcer;
@@ -20,7 +18,7 @@ use super::storage::AnyStorage;
 use crate::browser::{self, JsText};
 use crate::engine::{Done, Engine, Platform, Saved};
 use crate::error::{Code, Result};
-use crate::ids::{RunId, ScopeId, SessionId};
+use crate::ids::{RunId, ScopeId, SessionId, WriterId};
 use crate::model::retention::Retention;
 use crate::plan::change::Change;
 use crate::plan::restore::Target;
@@ -48,13 +46,17 @@ pub(super) struct Inner {
     pub(super) engine: Engine<AnyStorage>,
     pub(super) announcer: Rc<Announcer>,
     pub(super) presence: Presence,
+    /// Open stores of before that were not closed well.
+    pub(super) dead: RefCell<Vec<WriterId>>,
     /// Whether housekeeping is under way.
-    keeping: Cell<bool>,
+    pub(super) keeping: Cell<bool>,
+    /// Tell of the end of the page.
+    pub(super) leaving: RefCell<Vec<EventListener>>,
 }
 
 impl Inner {
     /// Opens a store.
-    pub(super) async fn open(options: &Input<'_>) -> Result<Self> {
+    pub(super) async fn open(options: &Input<'_>) -> Result<Rc<Self>> {
         let (name, scope) = (options.text("name")?, ScopeId::parse(&options.text("scope")?)?);
         let retention = Retention {
             max: options.count("maxCheckpoints")?,
@@ -92,40 +94,16 @@ impl Inner {
         let tell = Box::new(move |event| tells.announce(event));
         let engine = Engine::open(storage, scope.clone(), retention, Box::new(BrowserPlatform), tell).await?;
         let presence = Presence::new(&name, engine.writer(), engine.storage().is_shared());
-        Ok(Inner { engine, announcer, presence, keeping: Cell::new(false) })
-    }
-
-    /// Does something that leaves a session unfinished. Others are shown that this page lives once the transaction is on its
-    /// way, in the same breath: whoever finds what it wrote finds it alive, and the browser does both at once.
-    async fn present<A>(&self, acting: impl Future<Output = Result<A>>) -> Result<A> {
-        let mut acting = pin!(acting);
-        let first = poll_fn(|context| Poll::Ready(acting.as_mut().poll(context))).await;
-        if !matches!(first, Poll::Ready(Err(_))) {
-            self.presence.show();
-        }
-        match first {
-            Poll::Ready(done) => done,
-            Poll::Pending => acting.await,
-        }
+        let (dead, leaving) = Default::default();
+        let inner = Rc::new(Inner { engine, announcer, presence, dead, keeping: Cell::new(false), leaving });
+        inner.arrive().await;
+        Ok(inner)
     }
 
     /// Answers a write at once; its housekeeping is done afterwards, in transactions of its own.
     fn saved(self: &Rc<Self>, saved: &Saved<JsText>) -> Result<JsValue> {
         let checkpoint = &saved.checkpoint;
-        let suspect = self.engine.storage().is_suspect();
-        if (suspect || saved.upkeep != Default::default()) && !self.keeping.replace(true) {
-            let (inner, session, due) = (self.clone(), checkpoint.session.clone(), saved.upkeep);
-            // What fails here is left for the next time.
-            spawn_local(async move {
-                // A database that was lost under this page lacks its own row.
-                if suspect {
-                    drop(inner.engine.identify().await);
-                    drop(inner.engine.storage().heal().await);
-                }
-                drop(inner.engine.upkeep(&session, due).await);
-                inner.keeping.set(false);
-            });
-        }
+        self.keep(Some((&checkpoint.session, saved.upkeep)));
         output::written(checkpoint, self.announcer.view(checkpoint)?)
     }
 
@@ -137,10 +115,7 @@ impl Inner {
         metadata: Metadata<JsText>,
         expect: Option<u64>,
     ) -> Result<JsValue> {
-        let provisional = metadata.provisional;
-        let writing = self.engine.write(session, change, metadata, expect);
-        let saved = if provisional { self.present(writing).await? } else { writing.await? };
-        self.saved(&saved)
+        self.saved(&self.engine.write(session, change, metadata, expect).await?)
     }
 
     /// Begins a turn, and answers.
@@ -156,7 +131,7 @@ impl Inner {
         let act = |begin: Begin<JsText>, expect| {
             self.engine.begin(session.clone(), begin, change.clone(), metadata.clone(), expect)
         };
-        let mut done = self.present(self.when_idle(&session, expect, |expect| act(begin.clone(), expect))).await;
+        let mut done = self.when_idle(&session, expect, |expect| act(begin.clone(), expect)).await;
         if matches!(&done, Err(error) if error.code == Code::ActiveRun) && !self.answers(&session).await {
             // Another tab is at work here: this turn goes beside it.
             begin.aside = true;
@@ -217,7 +192,7 @@ impl Inner {
         if is_alive().await {
             return Ok(None);
         }
-        // A page that began its first run this instant may not be seen yet.
+        // A page that was opened this instant may not be seen yet.
         browser::sleep(GRACE_MS).await;
         if is_alive().await {
             return Ok(None);

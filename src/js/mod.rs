@@ -5,6 +5,7 @@
 
 mod error;
 mod events;
+mod health;
 mod inner;
 mod input;
 mod output;
@@ -65,7 +66,7 @@ where
 impl JsEngine {
     /// Opens a store.
     pub fn open(options: JsValue) -> Promise {
-        promise(Box::pin(async move { Ok(JsEngine(Rc::new(Inner::open(&Input::new(&options)).await?)).into()) }))
+        promise(Box::pin(async move { Ok(JsEngine(Inner::open(&Input::new(&options)).await?).into()) }))
     }
 
     /// Deletes a database whole.
@@ -372,7 +373,7 @@ impl JsEngine {
     /// Closes the store; transactions under way end first.
     pub fn close(&self) -> Promise {
         command(&self.0, Ok(()), |inner, ()| async move {
-            inner.presence.leave();
+            inner.leave().await;
             inner.announcer.close();
             inner.engine.storage().close().await;
             Ok(JsValue::UNDEFINED)

@@ -1,12 +1,12 @@
-//! Who is still writing: an open store holds a Web Lock of its own from the first turn (or provisional checkpoint) that it
-//! begins. The browser frees the lock of a tab that dies, and by that its answer is known to be interrupted. One lock serves
-//! all runs of a store, because asking for one costs half as much as the transaction that a run begins with.
+//! Who still lives: an open store holds a Web Lock of its own. The browser frees the lock of a tab that dies, and by that its
+//! answer is known to be interrupted, and the store not to have been closed well. One lock serves all runs of a store, because
+//! asking for one costs half as much as the transaction that a run begins with.
 
 use std::cell::RefCell;
 
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 
 use crate::ids::WriterId;
 use crate::model::sorted::Set;
@@ -28,13 +28,48 @@ fn manager() -> Option<LockManager> {
     (!locks.is_null_or_undefined()).then(|| locks.unchecked_into())
 }
 
+fn prefix(name: &str) -> String {
+    format!("turnmark-writer:{name}:")
+}
+
+/// A lock, until it is dropped. Where the browser has no locks it is nothing.
+pub struct Lock(Option<Function>);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if let Some(free) = self.0.take() {
+            drop(free.call0(&JsValue::NULL));
+        }
+    }
+}
+
+/// Asks for a lock at once; the promise tells when it is held.
+fn request(name: &str, mode: &str) -> Option<(Lock, Promise)> {
+    let locks = manager()?;
+    let (mut free, mut tell) = (None, None);
+    let until = Promise::new(&mut |resolve, _| free = Some(resolve));
+    let held = Promise::new(&mut |resolve, _| tell = Some(resolve));
+    let options = Object::new();
+    drop(Reflect::set(&options, &"mode".into(), &mode.into()));
+    let callback = Closure::once_into_js(move |_lock: JsValue| {
+        drop(tell.map(|tell| tell.call0(&JsValue::NULL)));
+        until
+    });
+    // A refusal (a document being torn down) only means that nobody will see that it is held, and that nobody waits.
+    let ended = locks.request(name, &options, callback.unchecked_ref()).ok()?;
+    let held = Promise::race(&Array::of2(&held, &ended));
+    let heard = JsFuture::from(held.clone());
+    spawn_local(async move { drop(heard.await) });
+    Some((Lock(free), held))
+}
+
 /// Whether the writers of a database still live: this open store, and those of other tabs.
 pub struct Presence {
-    prefix: String,
+    name: String,
     me: WriterId,
+    /// Held until this one leaves or the page dies, where other tabs use the database too.
+    shown: RefCell<Option<Lock>>,
     shared: bool,
-    /// What frees the lock of this one, once it is shown (nothing, where the browser has no locks).
-    shown: RefCell<Option<Option<Function>>>,
 }
 
 /// The writers that live.
@@ -48,31 +83,19 @@ impl Live {
 }
 
 impl Presence {
-    /// Of an open store. `shared`: whether other tabs use its database too.
+    /// Of an open store, which shows from now on that it lives. `shared`: whether other tabs use its database too.
     pub fn new(name: &str, me: &WriterId, shared: bool) -> Self {
-        Presence { prefix: format!("turnmark-writer:{name}:"), me: me.clone(), shared, shown: RefCell::default() }
+        let shown = shared.then(|| request(&format!("{}{me}", prefix(name)), "shared")).flatten();
+        Presence { name: name.to_owned(), me: me.clone(), shown: RefCell::new(shown.map(|(lock, _)| lock)), shared }
     }
 
-    /// Shows that this one lives, until it leaves or the page dies. The browser is asked at once.
-    pub fn show(&self) {
-        if self.shown.borrow().is_none() {
-            let free = self.shared.then(|| self.request()).flatten();
-            self.shown.replace(Some(free));
-        }
-    }
-
-    /// Asks for the lock, and gives the function that frees it.
-    fn request(&self) -> Option<Function> {
-        let locks = manager()?;
-        let mut free = None;
-        let until = Promise::new(&mut |resolve, _| free = Some(resolve));
-        let options = Object::new();
-        drop(Reflect::set(&options, &"mode".into(), &"shared".into()));
-        let callback = Closure::once_into_js(move |_lock: JsValue| until);
-        let ended = locks.request(&format!("{}{}", self.prefix, self.me), &options, callback.unchecked_ref()).ok()?;
-        // A refusal (a document being torn down) only means that nobody will see that it is held.
-        wasm_bindgen_futures::spawn_local(async move { drop(JsFuture::from(ended).await) });
-        free
+    /// Waits until no other tab does what this one is about to do.
+    pub async fn alone(&self, what: &str) -> Lock {
+        let Some((lock, held)) = request(&format!("turnmark-{what}:{}", self.name), "exclusive") else {
+            return Lock(None);
+        };
+        drop(JsFuture::from(held).await);
+        lock
     }
 
     /// Whether it is this one.
@@ -82,6 +105,7 @@ impl Presence {
 
     /// Which writers live now.
     pub async fn live(&self) -> Live {
+        let prefix = prefix(&self.name);
         let mut live = Set::default();
         live.extend([self.me.to_string()]);
         if let Some(query) = manager().filter(|_| self.shared).and_then(|locks| locks.query().ok())
@@ -92,7 +116,7 @@ impl Presence {
                 let locks = Reflect::get(&answer, &state.into()).unwrap_or_default();
                 for lock in locks.dyn_ref::<Array>().cloned().unwrap_or_default().iter() {
                     let name = Reflect::get(&lock, &"name".into()).ok().and_then(|name| name.as_string());
-                    let writer = name.as_deref().and_then(|name| name.strip_prefix(&self.prefix));
+                    let writer = name.as_deref().and_then(|name| name.strip_prefix(&prefix));
                     live.extend(writer.map(ToOwned::to_owned));
                 }
             }
@@ -102,8 +126,6 @@ impl Presence {
 
     /// Leaves: what is unfinished is interrupted now.
     pub fn leave(&self) {
-        if let Some(Some(free)) = self.shown.take() {
-            drop(free.call0(&JsValue::NULL));
-        }
+        self.shown.take();
     }
 }

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::JsValue;
 
-use super::events::Announcer;
+use super::events::{Announcer, Healed};
 use super::output::{Answer, Binaries, attached, id, origin, serialize};
 use super::plain::{Plain, count, list, number, or_null};
 use super::presence::Presence;
@@ -175,9 +175,16 @@ pub fn status(
         .with("interrupted", list(&status.unfinished, interrupted))
         .with("runs", runs)
         .with("dataLost", storage.data_lost().is_some())
+        .with("suspect", or_null(storage.suspicion()))
+        .with("healed", or_null(announcer.last_healing().map(healed)))
         .with("connection", announcer.connection_state())
         .with("deviceId", engine.device().as_str())
         .into()
+}
+
+fn healed(healed: Healed) -> Plain {
+    let Healed { reason, at, milliseconds } = healed;
+    Plain::new().with("reason", reason).with("at", number(at)).with("milliseconds", milliseconds)
 }
 
 /// The findings of a verification.

@@ -3,7 +3,7 @@
 use crate::browser::{IndexedDbStorage, JsText, OpenOptions};
 use crate::error::Result;
 use crate::store::memory::MemoryStorage;
-use crate::store::{Access, Guess, Level, Step, Storage};
+use crate::store::{Access, Guess, Level, Op, Step, Storage};
 
 /// Memory or IndexedDB. Clones share it.
 #[derive(Clone)]
@@ -50,9 +50,26 @@ impl AnyStorage {
         }
     }
 
-    /// Whether the database had a fault in this session and has not been cured yet.
-    pub fn is_suspect(&self) -> bool {
-        matches!(self, AnyStorage::IndexedDb(storage, _) if storage.is_suspect())
+    /// Why the database is not trusted until it is cured.
+    pub fn suspicion(&self) -> Option<&'static str> {
+        match self {
+            AnyStorage::Memory(_) => None,
+            AnyStorage::IndexedDb(storage, _) => storage.suspicion(),
+        }
+    }
+
+    /// Says why it is not to be trusted.
+    pub fn distrust(&self, reason: &'static str) {
+        if let AnyStorage::IndexedDb(storage, _) = self {
+            storage.distrust(reason);
+        }
+    }
+
+    /// Says that another tab has cured it.
+    pub fn trust(&self) {
+        if let AnyStorage::IndexedDb(storage, _) = self {
+            storage.trust();
+        }
     }
 
     /// Cures a database that had a fault; until then nothing it acknowledges counts as being on the disk.
@@ -61,8 +78,15 @@ impl AnyStorage {
     /// `QuotaExceeded`, and whatever else ends a transaction.
     pub async fn heal(&self) -> Result<()> {
         match self {
-            AnyStorage::IndexedDb(storage, _) if storage.is_suspect() => storage.heal().await,
-            _ => Ok(()),
+            AnyStorage::Memory(_) => Ok(()),
+            AnyStorage::IndexedDb(storage, _) => storage.heal().await,
+        }
+    }
+
+    /// Sends writes in the last instant of a page.
+    pub fn send_off(&self, access: Access, writes: &[Op<JsText>]) {
+        if let AnyStorage::IndexedDb(storage, _) = self {
+            storage.send_off(access, writes);
         }
     }
 

@@ -65,7 +65,7 @@ pub fn take<T: Text>(view: &View<T>, report: &mut Report) -> Planned<Census<T>> 
     if !keys.contains(&Key::meta()) {
         report.add(Wrong::Missing, Key::meta(), "the row about the database itself is not there", []);
     }
-    // What else is in the store of the database's own row is filler of a cure that was interrupted.
+    // What else is in the store of the database's own row are marks of open stores, and filler of a cure that was interrupted.
     for key in keys.into_iter().filter(|key| key.store != Store::Meta || *key == Key::meta()) {
         match view.raw(key.clone())? {
             Some(Read::Row(row)) => census.add(&key, &row, report),

@@ -13,6 +13,7 @@ pub mod head;
 pub mod import;
 pub mod inspect;
 pub mod log;
+pub mod marks;
 pub mod merge;
 pub mod objects;
 pub mod parts;

@@ -51,11 +51,11 @@ async fn an_io_error_makes_the_store_suspect_until_it_is_healed() {
     abort_at("put", 1);
     assert_eq!(code(write(&storage, puts(1)).await), Code::QuotaExceeded);
     mend();
-    assert!(storage.is_suspect());
+    assert_eq!(storage.suspicion(), Some("an I/O error"));
     write(&storage, puts(1)).await.unwrap();
     assert_eq!(storage.level(), Level::Os);
     storage.heal().await.unwrap();
-    assert!(!storage.is_suspect());
+    assert_eq!(storage.suspicion(), None);
     assert_eq!(storage.level(), Level::Disk);
     assert_eq!(raw_count(&name, "meta").await, 0, "the cure leaves nothing behind");
 }
@@ -64,12 +64,14 @@ async fn an_io_error_makes_the_store_suspect_until_it_is_healed() {
 async fn a_cure_that_fails_leaves_the_store_suspect() {
     let name = fresh("cure");
     let storage = open(&name).await;
-    storage.distrust();
+    storage.distrust("a test says so");
+    // The first reason counts.
+    storage.distrust("another");
     assert_eq!(storage.level(), Level::Os);
     throw_at("IDBObjectStore", "put", 50, "QuotaExceededError", "full", true);
     assert_eq!(code(storage.heal().await), Code::QuotaExceeded);
     mend();
-    assert!(storage.is_suspect());
+    assert_eq!(storage.suspicion(), Some("a test says so"));
     assert_eq!(raw_count(&name, "meta").await, 0);
     storage.heal().await.unwrap();
     assert_eq!(storage.level(), Level::Disk);

@@ -15,6 +15,7 @@ fn kinds(heard: &Heard) -> Vec<&'static str> {
         ConnectionEvent::Closed { .. } => "closed",
         ConnectionEvent::Lost { .. } => "lost",
         ConnectionEvent::Blocked { .. } => "blocked",
+        ConnectionEvent::Suspect { .. } => "suspect",
     };
     heard.borrow().iter().map(kind).collect()
 }
@@ -81,12 +82,12 @@ async fn a_connection_that_the_browser_closes_is_opened_again() {
     let (storage, heard, seen) = watched(&name).await;
     write(&storage, puts(1)).await.unwrap();
     force_close(&seen.get(0));
-    assert_eq!(kinds(&heard), ["opened", "lost"]);
+    assert_eq!(kinds(&heard), ["opened", "suspect", "lost"]);
     assert_eq!(count(&storage).await, 1);
     write(&storage, puts(2)).await.unwrap();
     assert_eq!(count(&storage).await, 2);
-    assert_eq!(kinds(&heard), ["opened", "lost", "opened"]);
-    assert!(storage.is_suspect(), "after a forced close nothing is called disk until it is healed");
+    assert_eq!(kinds(&heard), ["opened", "suspect", "lost", "opened"]);
+    assert!(storage.suspicion().is_some(), "after a forced close nothing is called disk until it is healed");
     assert_eq!(seen.length(), 2);
 }
 
@@ -130,7 +131,7 @@ async fn a_read_that_loses_its_connection_is_repeated_once() {
     };
     let (found, ()) = both(read(&storage, &key(0)), losing).await;
     assert!(found.unwrap().is_some());
-    assert_eq!(kinds(&heard), ["opened", "lost", "opened"]);
+    assert_eq!(kinds(&heard), ["opened", "suspect", "lost", "opened"]);
 }
 
 #[wasm_bindgen_test]

@@ -26,7 +26,7 @@ async fn opening_makes_every_store_and_index_of_the_schema() {
     sleep(1).await;
     assert_eq!(*heard.borrow(), [ConnectionEvent::Opened]);
     assert_eq!(storage.data_lost(), None);
-    assert!(!storage.is_suspect());
+    assert_eq!(storage.suspicion(), None);
 }
 
 #[wasm_bindgen_test]

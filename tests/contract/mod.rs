@@ -41,6 +41,7 @@ mod conversations;
 mod damage;
 mod forking;
 mod lookup;
+mod marks;
 mod pending;
 mod racing;
 mod reading;

@@ -95,7 +95,7 @@ async function found(store, told) {
     sessions.push({ id, head: headCheckpointId, live: hashOf(live), counted: messageCount === live.messages.length, checkpoints, broken });
   }
   const status = await store.status();
-  return { sessions, verified: await store.verify(), deviceId: status.deviceId, dataLost: status.dataLost, interrupted: status.interrupted, level: status.level, told, dataLoss };
+  return { sessions, verified: await store.verify(), deviceId: status.deviceId, dataLost: status.dataLost, suspect: status.suspect, interrupted: status.interrupted, level: status.level, told, dataLoss };
 }
 
 /** Writes to one session, for ever. */
@@ -142,7 +142,10 @@ async function write(store, id, seed, acknowledged) {
 
 try {
   const told = [];
+  // For showing what becomes of a database that nobody heals.
+  if (location.search === "?unhealed") delete IDBVersionChangeEvent.prototype.dataLoss;
   const store = await open({ name: "crash" });
+  store.on("healed", (event) => post("/healed", event));
   store.on("data.lost", ({ message }) => told.push(message));
   // A loss that was noticed while opening is told in a task of its own.
   await new Promise((resolve) => { setTimeout(resolve); });

@@ -1,0 +1,35 @@
+//! Whether the stores that had this database open before were closed well.
+
+use super::Engine;
+use crate::codec::key::Store;
+use crate::error::Result;
+use crate::ids::WriterId;
+use crate::plan::marks;
+use crate::store::{Access, Plan, Storage};
+
+impl<S: Storage> Engine<S> {
+    /// Marks this store as open, and takes the marks of dead ones away.
+    ///
+    /// # Errors
+    /// Whatever the storage fails with.
+    pub async fn arrive(&self, dead: &[WriterId]) -> Result<()> {
+        let now = self.platform.now();
+        self.storage.run(marks::ACCESS, |_| Ok(marks::leave(&self.writer, &self.device, now, dead))).await
+    }
+
+    /// Every open store that has a mark.
+    ///
+    /// # Errors
+    /// Whatever the storage fails with.
+    pub async fn marks(&self) -> Result<Vec<WriterId>> {
+        self.storage.run(Access::read(&[Store::Meta]), |view| Ok(Plan::read(marks::all(view)?))).await
+    }
+
+    /// Takes the mark of this store away.
+    ///
+    /// # Errors
+    /// Whatever the storage fails with.
+    pub async fn depart(&self) -> Result<()> {
+        self.storage.run(marks::ACCESS, |_| Ok(Plan { writes: vec![marks::removal(&self.writer)], answer: () })).await
+    }
+}

@@ -1,0 +1,115 @@
+// A browser that is killed in the middle of a record leaves a torn one in LevelDB's log; the next session appends behind it, and a later one finds
+// the damage and throws the whole database away, what was flushed to the disk included. A store that was not closed well is healed before anything it
+// acknowledges counts as being on the disk.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { launch, openPage, temporary } from "./harness/chromium.js";
+import { PAGES, PKG } from "./harness/paths.js";
+import { Profile, compare, isConsistent, life } from "./harness/profile.js";
+import { serve } from "./harness/server.js";
+
+/** Tears the log of a profile twice, with sessions before, between and after; what was acknowledged and is gone, by level. */
+async function torn(t, { length, query = "", heals }) {
+  const profile = await Profile.create();
+  t.after(() => profile.close());
+  const lost = { disk: 0, os: 0, told: 0, suspect: 0 };
+  const look = (report) => {
+    isConsistent(report);
+    const { lost: gone, changed } = compare(profile, report, { checked: 0, intact: 0, replaced: 0, unacknowledgedSeen: 0 });
+    assert.deepEqual(changed, [], "acknowledged checkpoints came back different");
+    for (const id of gone) {
+      lost[profile.acknowledged.get(id).level] += 1;
+      profile.acknowledged.delete(id);
+    }
+    if (gone.length > 0 && report.dataLost) lost.told += 1;
+    if (report.suspect !== null) lost.suspect += 1;
+  };
+  profile.query = query;
+  await life(profile, { seed: 1, enough: 15, look });
+  for (const seed of [2, 3]) {
+    profile.tear(length);
+    await life(profile, { seed, enough: 25, heals, pause: 50, look });
+  }
+  profile.tear(length);
+  // Closed well, and looked at twice more: the damage is found at a later start only.
+  await life(profile, { look, heals });
+  await life(profile, { look });
+  return { ...lost, acknowledged: profile.acknowledged.size, healings: profile.healings };
+}
+
+test("a torn log costs nothing that was on the disk: the store is healed after each kill", { timeout: 180_000 }, async (t) => {
+  // google/leveldb#1287: one torn record costs the origin all of its databases.
+  for (const length of [0, 100, 4000]) {
+    const { disk, acknowledged, healings, suspect } = await torn(t, { length, heals: true });
+    assert.equal(disk, 0, `${disk} checkpoints of ${acknowledged} that were stamped "disk" are gone (torn after ${length} bytes)`);
+    assert.equal(healings.length, 3, "after each kill, and not after the store was closed well");
+    assert.ok(suspect <= 3);
+    for (const { reason, milliseconds } of healings) {
+      assert.match(reason, /ended without closing it/);
+      assert.ok(milliseconds > 0 && milliseconds < 5000, `healing took ${milliseconds} ms`);
+    }
+    t.diagnostic(`torn after ${length} bytes: healed in ${healings.map(({ milliseconds }) => milliseconds)} ms; ${acknowledged} acknowledged`);
+  }
+});
+
+test("without healing the same costs all of them: the test does what it says", { timeout: 60_000 }, async (t) => {
+  const { disk, os, told } = await torn(t, { length: 100, query: "?unhealed", heals: false });
+  assert.ok(disk + os > 0, "nothing was lost: the log was not torn as Chromium tears it");
+  t.diagnostic(`${disk} checkpoints stamped "disk" were lost, told ${told} times`);
+});
+
+test("a store that is closed, reloaded, or opened beside another tab is trusted at once; one whose tab died is healed", { timeout: 60_000 }, async (t) => {
+  const server = await serve({ mounts: { "/": PAGES, "/pkg/": PKG } });
+  t.after(() => server.close());
+  const profile = temporary("healing");
+  const context = await launch({ profile });
+  t.after(() => context.close());
+  const page = await openPage(t, context, `${server.origin}/blank.html`);
+  const opened = (on) => on.evaluate(async () => {
+    const { open } = await import("/pkg/index.js");
+    globalThis.heard = [];
+    globalThis.store = await open({ name: "healing" });
+    store.on("suspect", (event) => heard.push(["suspect", event]));
+    store.on("healed", (event) => heard.push(["healed", event]));
+    const session = await store.session(`s${Math.random()}`);
+    const { _durability } = await session.append([{ id: "m", role: "user", content: "x" }]);
+    const { suspect, healed, level } = await store.status();
+    return { suspect, healed, stamp: _durability.level, level };
+  });
+  const trusted = { suspect: null, healed: null, stamp: "disk", level: "disk" };
+  assert.deepEqual(await opened(page), trusted, "a new store");
+  const other = await openPage(t, context, `${server.origin}/blank.html`);
+  assert.deepEqual(await opened(other), trusted, "beside another tab");
+  await page.reload();
+  assert.deepEqual(await opened(page), trusted, "after a reload");
+  await other.evaluate(() => store.close());
+  assert.deepEqual(await opened(other), trusted, "after it was closed");
+  await page.goto("about:blank");
+  await page.goto(`${server.origin}/blank.html`);
+  assert.deepEqual(await opened(page), trusted, "after another page");
+
+  const session = await context.newCDPSession(page);
+  const crashed = page.waitForEvent("crash");
+  session.send("Page.crash").catch(() => {});
+  await crashed;
+  const late = await openPage(t, context, `${server.origin}/blank.html`);
+  // The browser frees the locks of a page a moment after it has told that the page is gone.
+  await late.evaluate(async () => {
+    while ((await navigator.locks.query()).held.length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+  const after = await opened(late);
+  assert.deepEqual([after.suspect, after.stamp, after.level], ["a page that had the store open ended without closing it", "os", "os"]);
+  await late.evaluate(async () => {
+    while (!(await store.status()).healed) await new Promise((resolve) => setTimeout(resolve, 20));
+  });
+  const [level, suspect, healed, heard] = await late.evaluate(async () => {
+    const { suspect: why, healed: how, level: now } = await store.status();
+    return [now, why, how, heard];
+  });
+  assert.deepEqual([level, suspect, healed.reason], ["disk", null, after.suspect]);
+  assert.deepEqual(heard, [["healed", { reason: healed.reason, milliseconds: healed.milliseconds }]]);
+  assert.equal(await late.evaluate(async () => (await (await store.session("t")).append([{ id: "m", role: "user", content: "x" }]))._durability.level), "disk");
+  // Healed once: whoever comes next finds nothing.
+  const next = await openPage(t, context, `${server.origin}/blank.html`);
+  assert.deepEqual(await opened(next), trusted);
+});
