@@ -7,6 +7,7 @@ import { DEFAULT_NAME, checkSettings } from "./settings.js";
 import { Store } from "./store.js";
 import { createTurnmark } from "./turnmark.js";
 import { within } from "./within.js";
+import { dismiss } from "./witness.js";
 
 /**
  * The package's functions and classes over one way to load the module. The entries (`index.js`, `inline.js`) differ
@@ -55,6 +56,7 @@ export function createApi(glue, defaultSource) {
       checkString(name, "name");
       requireIndexedDB();
       const Engine = await loadEngine(glue, defaultSource);
+      await dismiss(name);
       try {
         await Engine.deleteDatabase(name);
       } catch (error) {

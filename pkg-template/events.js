@@ -38,6 +38,13 @@ export class Listeners {
   }
 }
 
+/** What a witness remembers of an event of this page. */
+function testify(witness, { type, origin, checkpoint, seq, sessionId, reason }) {
+  if (origin !== "local") return;
+  if (type === "checkpoint.created") witness.note(checkpoint.sessionId, seq);
+  if (type === "session.changed" && reason === "import") witness.note(sessionId, 0);
+}
+
 /** Calls a listener. A rejection of an async one is its error too. */
 export function deliver(listener, payload) {
   try {
@@ -59,6 +66,8 @@ export class Hub {
   audience = new Set();
   /** What was lost before this engine opened, kept for those who listen later. */
   lost = null;
+  /** Remembers outside of IndexedDB what was written. */
+  witness = null;
   /** Counts up with every restore and every end of a turn, of any tab. */
   reloadKey = 0;
   #engine = null;
@@ -67,8 +76,23 @@ export class Hub {
   #expected = new Map();
   #waiting = null;
 
-  attach(engine) {
+  /** @param {import("./witness.js").Witness | null} witness */
+  attach(engine, witness = null) {
     this.#engine = engine;
+    this.witness = witness;
+    if (witness) this.watch((told) => testify(witness, told));
+  }
+
+  /** Compares what is stored with what a witness remembers, and tells what is gone: once. */
+  async hearWitness({ ids, seqs }) {
+    const sessions = ids.length > 0 ? await this.#engine.missing(ids, seqs) : [];
+    if (sessions.length === 0) return;
+    const list = sessions.slice(0, 3).map(({ sessionId }) => JSON.stringify(sessionId)).join(", ");
+    const why = this.lost?.message ?? "the browser has lost data of this store";
+    this.lost = { message: `${why}: ${sessions.length} session${sessions.length === 1 ? "" : "s"} hold less than before (${list}${sessions.length > 3 ? ", ..." : ""})`, sessions };
+    this.tell("data.lost", this.lost);
+    await this.witness.forget(sessions.map(({ sessionId }) => sessionId));
+    for (const { sessionId, foundSeq } of sessions) if (foundSeq !== null) this.witness.note(sessionId, foundSeq);
   }
 
   /** Adds a store's listeners, who also hear of what was lost before they came. */
@@ -138,6 +162,7 @@ export class Hub {
     if (type === "checkpoint.created") return this.#created(payload);
     // Between an owner of a run and whoever wants it to stop: its turn's signal tells of it.
     if (type === "run.abort") return null;
+    if (type === "data.lost") return { ...payload, sessions: [] };
     // The epoch is the engine's own business.
     delete payload.epoch;
     return payload;

@@ -720,6 +720,15 @@ export interface Checkpoints {
 
 export interface CheckpointRef { sessionId: string; checkpointId: string }
 
+/** A session that holds less than it did. */
+export interface LostSession {
+  readonly sessionId: string;
+  /** `seq` of the newest checkpoint that is known to have been there. */
+  readonly lastSeq: number;
+  /** `seq` of the newest one now; `null` when the session is not there. */
+  readonly foundSeq: number | null;
+}
+
 export interface Status {
   readonly name: string;
   readonly scope: string;
@@ -736,8 +745,10 @@ export interface Status {
   readonly interrupted: { sessionId: string; checkpointId: string; since: number; runId: string | null }[];
   /** Turns that are being answered now. `mine`: by this page. */
   readonly runs: { sessionId: string; runId: string; turnId: string; since: number; mine: boolean }[];
-  /** Whether the store reported, when it was opened, that the browser had lost its data. */
+  /** Whether the browser had lost data of this store when it was opened: it said so, or less is there than a witness outside of IndexedDB remembers. */
   readonly dataLost: boolean;
+  /** The sessions that held more, as far as is known. */
+  readonly lost: LostSession[];
   /** Why the database is not trusted just now, or `null`. Until it is healed, stamps say `os`. */
   readonly suspect: string | null;
   /** The newest healing by this page: `at` is epoch milliseconds, `milliseconds` what it took. */
@@ -809,8 +820,11 @@ export interface TurnmarkEvents {
   "suspect": { reason: string };
   /** It was healed, in the background; stamps say `disk` again. `milliseconds` is what that took. */
   "healed": { reason: string; milliseconds: number };
-  /** The browser threw the store's data away before it was opened. */
-  "data.lost": { message: string };
+  /**
+   * The browser threw data of the store away before it was opened, or while it was open. `sessions` are those that held more, as far
+   * as a witness outside of IndexedDB remembers (the newest 200 sessions, up to about a second before).
+   */
+  "data.lost": { message: string; sessions: LostSession[] };
   /** Another tab's old version keeps this one from upgrading. */
   "blocked": { message: string };
 }

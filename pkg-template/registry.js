@@ -9,6 +9,7 @@ import { invalid } from "./errors.js";
 import { Hub } from "./events.js";
 import { Queue } from "./queue.js";
 import { VERSION } from "./version.js";
+import { Witness } from "./witness.js";
 import { within } from "./within.js";
 
 const KEY = Symbol.for("turnmark.registry");
@@ -30,8 +31,12 @@ class Shared {
 
   constructor(options, engine) {
     this.options = options;
-    this.engine = engine(this.hub.receive).then((opened) => {
-      this.hub.attach(opened);
+    const witness = options.backend === "indexeddb" ? new Witness(options.name, options.scope) : null;
+    const remembered = witness?.read();
+    this.engine = engine(this.hub.receive).then(async (opened) => {
+      this.hub.attach(opened, witness);
+      // Before anything is written: what is lost must not look like what is new.
+      if (witness) await this.hub.hearWitness(await remembered);
       return opened;
     });
   }
@@ -85,7 +90,7 @@ async function release(key, shared) {
   shared.users -= 1;
   if (shared.users > 0) return;
   const { engines } = registry();
-  const ended = shared.engine.then((engine) => engine.close()).finally(() => engines.delete(key));
+  const ended = shared.engine.then((engine) => Promise.all([engine.close(), shared.hub.witness?.flush()])).finally(() => engines.delete(key));
   // Whoever waits for the end does not care how it went; the closer hears of it.
   shared.closed = ended.catch(() => {});
   await ended;

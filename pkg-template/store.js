@@ -331,7 +331,9 @@ export class Store {
   }
 
   async deleteSession(session) {
-    return this.onSessions([session], async (engine) => {
+    return this.onSessions([session], async (engine, hub) => {
+      // First, or a page that dies between the two would take it for lost.
+      await hub.witness?.forget([session]);
       await engine.deleteSession(session);
       this.forget(session);
     });

@@ -76,7 +76,7 @@ async function* summaries(store) {
 }
 
 async function status(store, { name, scope, backend }) {
-  const raw = await store.atOnce((engine) => engine.status());
+  const raw = await store.atOnce(async (engine, hub) => ({ lost: hub.lost?.sessions ?? [], ...(await engine.status()) }));
   const kept = backend === "indexeddb";
-  return { ...raw, name, scope, persisted: kept ? await persisted() : null, quota: kept ? await quota() : null, version: VERSION };
+  return { ...raw, dataLost: raw.dataLost || raw.lost.length > 0, name, scope, persisted: kept ? await persisted() : null, quota: kept ? await quota() : null, version: VERSION };
 }

@@ -169,7 +169,7 @@ impl Announcer {
     pub fn announce(&self, what: Event<JsText>) {
         let told = match what {
             Event::Created(checkpoint) => match self.view(&checkpoint) {
-                Ok(view) => event("checkpoint.created").with("checkpoint", view),
+                Ok(view) => event("checkpoint.created").with("checkpoint", view).with("seq", checkpoint.seq),
                 Err(_) => return,
             },
             Event::Changed { session, reason } => {

@@ -18,6 +18,7 @@ use crate::plan::objects::Value;
 use crate::plan::sessions::Opened;
 use crate::plan::status::{Preview, Status, Unfinished};
 use crate::plan::verify::{Fault, Report};
+use crate::plan::witness::Missing;
 
 fn side(value: Option<Value<JsText>>, binaries: &Binaries) -> Option<Plain> {
     value.map(|value| Plain::new().with("binaries", attached(&value.refs, binaries)).with("text", value.text))
@@ -180,6 +181,13 @@ pub fn status(
         .with("connection", announcer.connection_state())
         .with("deviceId", engine.device().as_str())
         .into()
+}
+
+/// Sessions that hold less than they did.
+pub fn missing(missing: &[Missing]) -> JsValue {
+    list(missing, |Missing { session, last, found }| {
+        Plain::new().with("sessionId", session.as_str()).with("lastSeq", *last).with("foundSeq", or_null(*found)).into()
+    })
 }
 
 fn healed(healed: Healed) -> Plain {

@@ -43,6 +43,15 @@ impl JsEngine {
         })
     }
 
+    /// Compares the sessions with what a witness knows of them: names and sequence numbers, alike in order.
+    pub fn missing(&self, names: Vec<String>, numbers: Vec<u32>) -> Promise {
+        // A witness is no more to be trusted than any file: what is no id was never one of ours.
+        let known = names.iter().zip(numbers).filter_map(|(name, last)| Some((SessionId::parse(name).ok()?, last)));
+        command(&self.0, Ok(known.collect::<Vec<_>>()), |inner, known| async move {
+            Ok(reports::missing(&inner.engine.missing(&known).await?))
+        })
+    }
+
     /// The prompt that a message came from; its fields are `null` where there is none.
     #[wasm_bindgen(js_name = findPrompt)]
     pub fn find_prompt(&self, session: &str, message: String) -> Promise {

@@ -29,4 +29,5 @@ pub mod stream;
 pub mod turn;
 pub mod verify;
 pub mod versions;
+pub mod witness;
 pub mod write;

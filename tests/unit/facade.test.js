@@ -321,7 +321,7 @@ test("a loss that was noticed while opening is told to those who listen afterwar
   store.on("data.lost", (event) => heard.push(event));
   assert.deepEqual(heard, []);
   await tick();
-  assert.deepEqual(heard, [{ message: "wiped" }]);
+  assert.deepEqual(heard, [{ message: "wiped", sessions: [] }]);
   const saver = new api.MemorySaver();
   saver.on("data.lost", (event) => heard.push(event));
   await saver.get("t");
