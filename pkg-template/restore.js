@@ -106,7 +106,7 @@ async function afterwards(store, session, read) {
     // What was there before is no longer live, and what is live was not seen.
     store.forget(session);
     const known = fromRaw(error);
-    throw new TurnmarkError(known.code, `${known.message}. The restore itself was committed; undo() takes it back`, { cause: known });
+    throw new TurnmarkError(known.code, `the restore is committed, and undo() takes it back; but what it led to cannot be read: ${known.message}`, { cause: known });
   }
 }
 
