@@ -15,8 +15,9 @@ export const MAX_DEPTH = 200;
 export const MAX_TEXT = 16 * 1024 * 1024;
 /** Most bytes of one binary. */
 export const MAX_BINARY = 64 * 1024 * 1024;
-/** A larger integer would take minutes to write in decimal. */
-const MAX_BIGINT = 1n << 1_048_576n;
+/** Of the largest integer. Firefox and WebKit make none of more than 1,048,576 bits; Firefox reads none of more than 313,592 digits. */
+const MAX_BITS = 1_000_000;
+const TOO_LARGE = 1n << BigInt(MAX_BITS);
 
 const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, is } = Object;
 const { stringify } = JSON;
@@ -151,7 +152,7 @@ class TaggedWriter {
         if (Number.isFinite(value) && !is(value, -0)) return this.#spend(String(value));
         return this.#spend(is(value, -0) ? '["n","-0"]' : `["n","${value}"]`);
       case "bigint":
-        if (value > MAX_BIGINT || value < -MAX_BIGINT) throw this.#tooLarge("is an integer of more than 1,048,576 bits");
+        if (value >= TOO_LARGE || value <= -TOO_LARGE) throw this.#tooLarge(`is an integer of more than ${MAX_BITS} bits`);
         return this.#spend(`["i","${value}"]`);
       case "undefined": return this.#spend('["u"]');
       case "object": return value === null ? this.#spend("null") : this.#object(value, depth);
