@@ -10,6 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 WASM_TARGET=wasm32-unknown-unknown
 WASM_PACK_VERSION=0.15.1
+GECKODRIVER_VERSION=0.37.1
 DISTRO_RUSTC=/usr/bin/rustc
 
 # wasm-bindgen's command line tool must be the very version of the crate.
@@ -64,6 +65,18 @@ find_chromedriver() {
   first_command ${CHROMEWEBDRIVER:+"$CHROMEWEBDRIVER/chromedriver"} chromedriver
 }
 
+# A snap by its inner path, as geckodriver does: the command that starts it shuts the tests' profiles out.
+find_firefox() {
+  if [ -n "${FIREFOX:-}" ]; then printf '%s\n' "$FIREFOX"; return; fi
+  first_command /snap/firefox/current/usr/lib/firefox/firefox firefox firefox-esr
+}
+
+find_geckodriver() {
+  if [ -n "${GECKODRIVER:-}" ]; then printf '%s\n' "$GECKODRIVER"; return; fi
+  first_command ${GECKOWEBDRIVER:+"$GECKOWEBDRIVER/geckodriver"} geckodriver \
+    "$(tool_dir geckodriver "$GECKODRIVER_VERSION")/bin/geckodriver"
+}
+
 tool_path() {
   local bindgen dir path=$PATH
   bindgen=$(locked_bindgen_version)
@@ -86,9 +99,13 @@ wasm_env() (
   exec "$@"
 )
 
-# Browser tests of every kind find the browser by these two.
+# Browser tests of every kind find the browsers by these.
 if CHROME=$(find_chrome); then export CHROME; else unset CHROME; fi
 if CHROMEDRIVER=$(find_chromedriver); then export CHROMEDRIVER; else unset CHROMEDRIVER; fi
+if FIREFOX=$(find_firefox); then export FIREFOX; else unset FIREFOX; fi
+# Not exported: the runner of the tests in Chromium would prefer it.
+GECKODRIVER=$(find_geckodriver) || unset GECKODRIVER
+export -n GECKODRIVER
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   [ $# -gt 0 ] || die "no command given" "usage: scripts/env.sh COMMAND..."

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs what this project needs and the machine lacks. Run it as often as you like: what is there is left alone.
 #
-#   scripts/setup.sh [wasm] [tools] [browser] [node | node:FOLDER]      no part named: all four
+#   scripts/setup.sh [wasm] [tools] [browser] [firefox] [node | node:FOLDER]      no part named: all five
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "$0")/env.sh"
 
-ALL_PARTS=(wasm tools browser node)
+ALL_PARTS=(wasm tools browser firefox node)
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
@@ -157,6 +157,20 @@ require_matching_driver() {
 
 major_version() { "$1" --version 2>/dev/null | grep -oE '[0-9]+\.' | head -n1 | tr -d .; }
 
+# --- firefox: the second browser and its driver --------------------------------------------------------------------
+
+setup_firefox() {
+  if [ -n "${TURNMARK_NO_FIREFOX:-}" ]; then return; fi
+  if [ -z "${FIREFOX:-}" ]; then
+    # In a shell of its own, so that the remedies below are told after those of apt-get.
+    (apt_install "the second browser that runs the tests" firefox-esr) || die "no Firefox found" \
+      "install it, or point FIREFOX at it" "or leave it out: TURNMARK_NO_FIREFOX=1 make test"
+    FIREFOX=$(find_firefox) || die "firefox-esr was installed but is not on PATH" "point FIREFOX at it"
+  fi
+  "$FIREFOX" --version >/dev/null 2>&1 || die "$FIREFOX does not start" "try: $FIREFOX --version"
+  [ -n "${GECKODRIVER:-}" ] || cargo_tool geckodriver geckodriver "$GECKODRIVER_VERSION"
+}
+
 # --- node: the packages of each folder that locks some -------------------------------------------------------------
 
 setup_node() {
@@ -198,7 +212,7 @@ main() {
   wait_for_other_setup
   for part in "${parts[@]}"; do
     case $part in
-      wasm | tools | browser | node) "setup_$part" ;;
+      wasm | tools | browser | firefox | node) "setup_$part" ;;
       node:*) install_node_packages "$ROOT/${part#node:}" ;;
       *) die "unknown part '$part'" "parts: ${ALL_PARTS[*]} node:FOLDER" ;;
     esac

@@ -27,10 +27,15 @@ stage() {
 
 native_tests() { cargo test --no-fail-fast; }
 
+# wasm_tests BROWSER-OPTION...
 # Targets are named to leave out the examples in the documentation, which the native stage has run.
-browser_tests() {
-  WASM_BINDGEN_TEST_TIMEOUT=120 wasm_env wasm-pack test --headless --chrome --mode no-install -- --lib --test '*'
+wasm_tests() {
+  WASM_BINDGEN_TEST_TIMEOUT=240 wasm_env wasm-pack test --headless "$@" --mode no-install -- --lib --test '*'
 }
+
+browser_tests() { wasm_tests --chrome; }
+
+firefox_tests() { GECKODRIVER_ARGS="--binary '$FIREFOX'" wasm_tests --firefox --geckodriver "$GECKODRIVER"; }
 
 build_package() {
   printf '\n== build\n'
@@ -46,9 +51,11 @@ main() {
   mkdir -p "$WORK"
   stage native native_tests
   stage browser browser_tests
+  [ -n "${TURNMARK_NO_FIREFOX:-}" ] || stage firefox firefox_tests
   build_package
   stage unit npm_tests tests/unit
   stage end-to-end npm_tests tests/e2e
+  [ -z "${TURNMARK_NO_FIREFOX:-}" ] || printf '\nFirefox was left out (TURNMARK_NO_FIREFOX)\n'
   printf '\n%d passed, %d failed\n' "$PASSED" "$FAILED"
   [ "$FAILED" -eq 0 ]
 }
