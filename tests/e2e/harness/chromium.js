@@ -14,17 +14,19 @@ export const FLAGS = [
 /** The SQLite backend of IndexedDB, which Chromium is changing to. */
 export const SQLITE = "--enable-features=IdbSqliteBackingStore";
 
-export const CHROME = process.env.CHROME ?? found();
+export const CHROME = installed("CHROME", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable");
 
-function found() {
-  for (const name of ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]) {
+/** The browser that a variable names, else the first of these commands that is there. */
+export function installed(variable, ...names) {
+  if (process.env[variable]) return process.env[variable];
+  for (const name of names) {
     try {
       return execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
     } catch {
       // The next one.
     }
   }
-  throw new Error("no Chromium found: source scripts/env.sh, or set CHROME");
+  throw new Error(`no ${names[0]} found: source scripts/env.sh, or set ${variable}`);
 }
 
 /** A folder for one run, removed when the process ends, however it does. */

@@ -60,9 +60,12 @@ export const rows = (page, name) => page.evaluate(async (database) => JSON.strin
 export class Lab {
   #closing = [];
   #names = 0;
+  #launch;
 
-  static async start() {
+  /** `start` is Chromium's `launch()`, or that of another browser. */
+  static async start(start = launch) {
     const lab = new Lab();
+    lab.#launch = start;
     ({ origin: lab.origin } = await lab.server());
     lab.context = await lab.browser();
     return lab;
@@ -80,7 +83,7 @@ export class Lab {
   }
 
   async browser(options) {
-    const started = await launch(options);
+    const started = await this.#launch(options);
     this.#closing.unshift(() => started.close());
     return started;
   }
