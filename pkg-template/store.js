@@ -201,7 +201,8 @@ export class Store {
   async load(engine, session, checkpointId) {
     const raw = await engine.load(session, checkpointId);
     if (raw === undefined) {
-      if (checkpointId === null) this.forget(session);
+      // To have seen that there is none is to have seen it: another tab's first message is no reason to lose this one's.
+      if (checkpointId === null) this.know(session, 0, new MessageIds([]));
       return undefined;
     }
     const state = decodeState(raw);

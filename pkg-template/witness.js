@@ -55,7 +55,7 @@ function parse(text) {
 export class Witness {
   #opening;
   #name;
-  /** What this page has to add: session to sequence number, or `null` for one that was deleted. */
+  /** What this page has to add: session to `{ seq, anew }`. `anew`: what is remembered of it does not hold any more; without `seq` it is deleted. */
   #changes = new Map();
   #timer = null;
   /** When it may be written again. */
@@ -76,16 +76,16 @@ export class Witness {
 
   /** Remembers a checkpoint: at once, but where much is written once a second. */
   note(session, seq) {
-    const known = this.#changes.get(session) ?? -1;
+    const { seq: known = -1, anew = false } = this.#changes.get(session) ?? {};
     this.#changes.delete(session);
-    this.#changes.set(session, Math.max(known, seq));
+    this.#changes.set(session, { seq: Math.max(known, seq), anew });
     this.#timer ??= setTimeout(() => this.flush(), Math.min(PAUSE_MS, Math.max(0, this.#next - Date.now())));
     this.#timer.unref?.();
   }
 
   /** Forgets sessions; resolves when that is kept. Never rejects. */
   async forget(sessions) {
-    for (const session of sessions) this.#changes.set(session, null);
+    for (const session of sessions) this.#changes.set(session, { anew: true });
     await within(PATIENCE_MS, "writing the witness", this.flush()).catch(() => {});
   }
 
@@ -110,16 +110,16 @@ export class Witness {
     this.#changes = new Map();
     const merge = async () => {
       const merged = new Map(parse(await file.read()));
-      for (const [session, seq] of changes) {
-        const known = merged.get(session) ?? -1;
+      for (const [session, { seq, anew }] of changes) {
+        const known = anew ? -1 : (merged.get(session) ?? -1);
         merged.delete(session);
-        if (seq !== null) merged.set(session, Math.max(known, seq));
+        if (seq !== undefined) merged.set(session, Math.max(known, seq));
       }
       await file.write(JSON.stringify([...merged].slice(-MOST)));
     };
     try {
       // Every tab keeps the same file.
-      await (navigator.locks ? navigator.locks.request(this.#name, merge) : merge());
+      await (globalThis.navigator?.locks ? navigator.locks.request(this.#name, merge) : merge());
     } catch (error) {
       this.#changes = new Map([...changes, ...this.#changes]);
       throw error;

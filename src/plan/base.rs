@@ -47,9 +47,9 @@ fn standing<T: Text>(view: &View<T>, command: &Write<T>, session: &Session) -> P
 }
 
 fn order<T: Text>(view: &View<T>, command: &Write<T>, session: &Session) -> Planned<Standing<T>> {
-    // Who saw that there was no session is first in one of which there is only a title.
-    if command.expect == Some(0) && command.metadata.parent.is_none() && session.is_blank() {
-        return Ok(Standing::First);
+    // Who saw that there was no session is first in one of which there is only a title, and works on nothing otherwise.
+    if command.expect == Some(0) && command.metadata.parent.is_none() {
+        return Ok(if session.is_blank() { Standing::First } else { Standing::Behind(None) });
     }
     let head = session.head.as_ref().map(|head| &head.id);
     if let Some(parent) = &command.metadata.parent {

@@ -41,6 +41,19 @@ contract! {
         a.clean().await;
     }
 
+    /// R9: to have looked, and to have seen that there is nothing, is to have seen it.
+    async fn of_two_first_messages_of_a_new_session_the_later_is_kept_on_top_of_nothing(kit) {
+        let (a, b) = (kit.tab().await, kit.tab().await);
+        a.write_seeing("s", more(&[user("by a")]), Some(0)).await.unwrap();
+        a.append("s", &[user("further")]).await.unwrap();
+        for change in [more(&[user("by b")]), whole(&[user("by b")], &[])] {
+            let late = branch(&failure(b.write_seeing("s", change, Some(0)).await));
+            assert_eq!(state(&b, &late).await, shot(&[user("by b")], &[]));
+        }
+        assert_eq!(a.live("s").await, shot(&[user("by a"), user("further")], &[]));
+        a.clean().await;
+    }
+
     /// R9; oobabooga/textgen#5136, zewish/redux-remember#29: a stale tab's state never replaces a newer one.
     async fn a_stale_put_is_refused_and_kept_whole_as_a_branch(kit) {
         let (a, b) = (kit.tab().await, kit.tab().await);

@@ -67,6 +67,13 @@ impl Tab {
         Ok(saved)
     }
 
+    /// Writes as one who has seen this epoch.
+    pub(crate) async fn write_seeing(&self, session: &str, change: Change<T>, epoch: Option<u64>) -> Result<Saved<T>> {
+        let saved = self.engine.write(sid(session), change, meta(), epoch).await?;
+        self.saw(session, saved.checkpoint.epoch);
+        Ok(saved)
+    }
+
     pub(crate) async fn put(
         &self,
         session: &str,

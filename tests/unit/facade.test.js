@@ -207,7 +207,7 @@ test("a restore gives the restored state and both ids, and a failure to read it 
   assert.deepEqual(restored.parts, ["messages", "state", "ui"]);
   assert.deepEqual(restored.checkpoint.metadata.writes, ["rollback"]);
   glue.opened[0].fail.set("load", raw("RecordUnreadable", "torn"));
-  await assert.rejects(session.rollback(second.id), (error) => error.code === "RecordUnreadable" && /was committed; undo\(\)/.test(error.message));
+  await assert.rejects(session.rollback(second.id), (error) => error.code === "RecordUnreadable" && /the restore is committed, and undo\(\)/.test(error.message));
   await assert.rejects(session.append([message("c")]), { code: "NotLoaded" });
 });
 

@@ -108,8 +108,8 @@ export function fakeGlue() {
 
     #isBehind(session, expect) {
       const found = this.sessions_.get(session);
-      // Nothing was seen, and there is nothing.
-      if (expect === null && !found?.checkpoints.length) return false;
+      // Nothing was seen, or that there was nothing, and there is nothing.
+      if (!expect && !found?.checkpoints.length) return false;
       return (found?.epoch ?? null) !== expect;
     }
 
