@@ -23,10 +23,13 @@ contract! {
         let newest = tab.all("s").await.remove(0);
         tab.engine.delete_checkpoint(&sid("s"), &newest.id).await.unwrap();
         assert_eq!(tab.engine.missing(&known[..2]).await.unwrap(), []);
-        // One that is damaged is there.
+        // One that is damaged is there. It is tried where the twin can hold such a row.
         let garbage = Row::Meta(Meta { device: tab.engine.device().clone(), created: 0 });
-        kit.tamper(&Key::session(&ScopeId::parse("scope").unwrap(), &sid("s")), Some(garbage)).await;
-        assert_eq!(tab.engine.missing(&known[..2]).await.unwrap(), []);
+        let key = Key::session(&ScopeId::parse("scope").unwrap(), &sid("s"));
+        if kit.can_hold(&key, &garbage) {
+            kit.tamper(&key, Some(garbage)).await;
+            assert_eq!(tab.engine.missing(&known[..2]).await.unwrap(), []);
+        }
         assert_eq!(kit.tab_of("other", Default::default()).await.engine.missing(&known[1..2]).await.unwrap(), [missing("t", 0, None)]);
     }
 
