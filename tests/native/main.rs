@@ -16,6 +16,7 @@ mod prompts;
 mod random;
 mod retention;
 mod schema;
+mod sim;
 mod sorted;
 mod spans;
 mod tables;

@@ -1,7 +1,7 @@
 //! Random histories: any commands, by two tabs that know different things, with aborts, crashes and reloads. The engine must
 //! do what a naive model does, and keep each rule R1 to R13 at every step.
 
-mod model;
+pub(crate) mod model;
 mod ops;
 mod rules;
 mod turns;
