@@ -1,6 +1,10 @@
 //! The database as it stands, read past the fake, against the naive model.
 
+use std::collections::BTreeMap;
+
+use turnmark::codec::key::Key;
 use turnmark::engine::Engine;
+use turnmark::ids::WriterId;
 use turnmark::model::retention::Retention;
 use turnmark::plan::collect::Collected;
 use turnmark::plan::read::{Filter, List};
@@ -35,7 +39,7 @@ async fn readers(disk: &Disk) -> Option<Vec<Reader>> {
 pub(crate) fn agree(disk: &Disk, model: &Model) -> Verdict {
     pollster::block_on(async {
         let Some(readers) = readers(disk).await else {
-            let empty = model.scopes.iter().all(std::collections::BTreeMap::is_empty);
+            let empty = model.scopes.iter().all(BTreeMap::is_empty);
             return if empty { Ok(()) } else { Err("everything is gone".to_owned()) };
         };
         for (reader, lines) in readers.iter().zip(&model.scopes) {
@@ -56,6 +60,16 @@ pub(crate) fn agree(disk: &Disk, model: &Model) -> Verdict {
             None => Ok(()),
         }
     })
+}
+
+/// Every store that is known to be open has its mark, and every one that is known to be closed has none.
+pub(crate) fn marks(disk: &Disk, marked: &BTreeMap<WriterId, bool>) -> Verdict {
+    let rows = disk.dump();
+    for (writer, there) in marked {
+        let found = rows.iter().any(|(key, _)| *key == Key::mark(writer));
+        same(&format!("the mark of {writer}"), &found, there)?;
+    }
+    Ok(())
 }
 
 fn same<A: PartialEq + std::fmt::Debug>(what: &str, found: &A, expected: &A) -> Verdict {

@@ -65,24 +65,24 @@ pub(super) enum Stage {
 
 pub(super) struct Transaction {
     pub(super) connection: usize,
-    op: usize,
-    access: Access,
-    strict: bool,
+    pub(super) op: usize,
+    pub(super) access: Access,
+    pub(super) strict: bool,
     pub(super) stage: Stage,
-    items: VecDeque<Item>,
-    answers: Vec<(Request, Answer<String>)>,
+    pub(super) items: VecDeque<Item>,
+    pub(super) answers: Vec<(Request, Answer<String>)>,
     pub(super) writes: Vec<Op<String>>,
     /// All its writes are sent.
-    sealed: bool,
+    pub(super) sealed: bool,
     /// It has read what it wanted.
-    released: bool,
+    pub(super) released: bool,
     pub(super) silent: bool,
     /// An event was sent that its page has not seen yet: none follows before.
     pub(super) told: bool,
     /// Its page does not wait for it any more.
     pub(super) orphan: bool,
-    end: Option<End>,
-    waker: Option<Waker>,
+    pub(super) end: Option<End>,
+    pub(super) waker: Option<Waker>,
 }
 
 /// What was committed.
@@ -159,7 +159,7 @@ impl Transaction {
         self.tell();
     }
 
-    fn tell(&mut self) {
+    pub(super) fn tell(&mut self) {
         self.told = true;
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -172,7 +172,7 @@ impl Transaction {
             && self.access.stores.iter().any(|store| later.stores.contains(store))
     }
 
-    fn is_asking(&self) -> bool {
+    pub(super) fn is_asking(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::Ask(_)))
     }
 }
@@ -202,7 +202,7 @@ impl State {
         }
     }
 
-    fn next_serial(&mut self) -> u64 {
+    pub(super) fn next_serial(&mut self) -> u64 {
         self.serial += 1;
         self.serial
     }
@@ -213,7 +213,7 @@ impl State {
         self.transactions.range(..id).all(|(_, earlier)| !earlier.is_in_the_way_of(&access))
     }
 
-    fn may_step(&self, id: usize) -> bool {
+    pub(super) fn may_step(&self, id: usize) -> bool {
         let transaction = &self.transactions[&id];
         if transaction.silent {
             return transaction.end.is_none() && !transaction.told;
@@ -229,7 +229,7 @@ impl State {
             }
     }
 
-    fn step(&mut self, id: usize, rng: &mut Rng) {
+    pub(super) fn step(&mut self, id: usize, rng: &mut Rng) {
         let silence = self.traps.iter().position(|trap| *trap == Trap::Silence);
         let Some(mut transaction) = self.transactions.remove(&id) else { return };
         match transaction.stage {
@@ -301,171 +301,5 @@ impl State {
         self.written_behind |= self.torn.is_some();
         self.heard.insert(transaction.op);
         self.commits.push(Commit { serial, op: transaction.op, writes, lost: false });
-    }
-}
-
-impl Disk {
-    pub(crate) fn connect(&self, page: usize) -> usize {
-        let mut state = self.0.borrow_mut();
-        state.named += 1;
-        let id = state.named;
-        state.connections.insert(id, page);
-        id
-    }
-
-    pub(crate) fn is_open(&self, connection: usize) -> bool {
-        self.0.borrow().connections.contains_key(&connection)
-    }
-
-    /// Opens a transaction; `None` where the connection is closed.
-    pub(crate) fn begin(&self, connection: usize, op: usize, access: Access, strict: bool) -> Option<usize> {
-        let mut state = self.0.borrow_mut();
-        if !state.connections.contains_key(&connection) {
-            return None;
-        }
-        state.named += 1;
-        let id = state.named;
-        let transaction = Transaction {
-            connection,
-            op,
-            access,
-            strict,
-            stage: Stage::Waiting,
-            items: VecDeque::new(),
-            answers: Vec::new(),
-            writes: Vec::new(),
-            sealed: false,
-            released: false,
-            silent: false,
-            told: false,
-            orphan: false,
-            end: None,
-            waker: None,
-        };
-        state.transactions.insert(id, transaction);
-        Some(id)
-    }
-
-    /// Sends requests.
-    pub(crate) fn send(&self, id: usize, items: impl IntoIterator<Item = Item>) {
-        if let Some(transaction) = self.0.borrow_mut().transactions.get_mut(&id) {
-            transaction.items.extend(items);
-        }
-    }
-
-    /// Whether the next `put` throws.
-    pub(crate) fn throws(&self) -> bool {
-        let mut state = self.0.borrow_mut();
-        let trap = state.traps.iter().position(|trap| *trap == Trap::Throw);
-        trap.map(|at| state.traps.remove(at)).is_some()
-    }
-
-    /// Nothing more is sent: it may commit.
-    pub(crate) fn seal(&self, id: usize) {
-        if let Some(transaction) = self.0.borrow_mut().transactions.get_mut(&id) {
-            transaction.sealed = true;
-        }
-    }
-
-    /// Lets one that has only read end by itself.
-    pub(crate) fn release(&self, id: usize) {
-        let mut state = self.0.borrow_mut();
-        let over = state.transactions.get_mut(&id).is_none_or(|transaction| {
-            (transaction.released, transaction.told, transaction.silent) = (true, false, false);
-            transaction.stage == Stage::Over
-        });
-        if over {
-            state.transactions.remove(&id);
-        }
-    }
-
-    /// Aborts it; `false` when it is too late.
-    pub(crate) fn abort(&self, id: usize) -> bool {
-        let mut state = self.0.borrow_mut();
-        let Some(transaction) = state.transactions.get_mut(&id) else { return true };
-        if transaction.stage == Stage::Committing || transaction.end == Some(End::Complete) {
-            return false;
-        }
-        transaction.finish(End::Aborted(Reason::None));
-        true
-    }
-
-    /// Its page does not wait for it any more. What has not begun to commit is aborted.
-    pub(crate) fn leave(&self, id: usize) {
-        let mut state = self.0.borrow_mut();
-        let Some(transaction) = state.transactions.get_mut(&id) else { return };
-        if transaction.stage == Stage::Committing {
-            (transaction.orphan, transaction.silent, transaction.told) = (true, false, false);
-        } else {
-            state.transactions.remove(&id);
-        }
-    }
-
-    /// Waits for the answers to all that was asked.
-    pub(crate) async fn answered(&self, id: usize) -> Result<Vec<(Request, Answer<String>)>, End> {
-        std::future::poll_fn(|context| {
-            let mut state = self.0.borrow_mut();
-            let Some(transaction) = state.transactions.get_mut(&id) else { return Poll::Ready(Err(End::Lost)) };
-            transaction.told = false;
-            if let Some(end) = transaction.end {
-                return Poll::Ready(Err(end));
-            }
-            if !transaction.is_asking() {
-                return Poll::Ready(Ok(std::mem::take(&mut transaction.answers)));
-            }
-            transaction.waker = Some(context.waker().clone());
-            Poll::Pending
-        })
-        .await
-    }
-
-    /// Waits for the end.
-    pub(crate) async fn ended(&self, id: usize) -> End {
-        std::future::poll_fn(|context| {
-            let mut state = self.0.borrow_mut();
-            let Some(transaction) = state.transactions.get_mut(&id) else { return Poll::Ready(End::Lost) };
-            transaction.told = false;
-            if let Some(end) = transaction.end {
-                return Poll::Ready(end);
-            }
-            transaction.waker = Some(context.waker().clone());
-            Poll::Pending
-        })
-        .await
-    }
-
-    /// The place of a command that wrote nothing.
-    pub(crate) fn note(&self, op: usize) {
-        let mut state = self.0.borrow_mut();
-        let serial = state.next_serial();
-        state.notes.insert(op, serial);
-    }
-
-    /// Where a command that wrote nothing had its place.
-    pub(crate) fn noted(&self, op: usize) -> Option<u64> {
-        self.0.borrow().notes.get(&op).copied()
-    }
-
-    /// Whether anything was ever committed for a command.
-    pub(crate) fn has_committed(&self, op: usize) -> bool {
-        self.0.borrow().heard.contains(&op)
-    }
-
-    /// Transactions of which something could happen next.
-    pub(crate) fn steps(&self) -> Vec<usize> {
-        let state = self.0.borrow();
-        state.transactions.keys().copied().filter(|id| state.may_step(*id)).collect()
-    }
-
-    pub(crate) fn step(&self, id: usize, rng: &mut Rng) {
-        self.0.borrow_mut().step(id, rng);
-    }
-
-    pub(crate) fn trap(&self, trap: Trap) {
-        self.0.borrow_mut().traps.push(trap);
-    }
-
-    pub(crate) fn fill(&self, full: bool) {
-        self.0.borrow_mut().full = full;
     }
 }

@@ -7,6 +7,7 @@
 
 mod act;
 mod audit;
+mod client;
 mod death;
 mod disk;
 mod executor;
@@ -25,6 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use judge::Verdict;
 use script::Script;
+use world::Met;
 
 /// How many histories are played, all tests together.
 const HISTORIES: u64 = 20_000;
@@ -36,7 +38,7 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 /// Plays a history. A panic is a fault like any other.
-fn play(script: &Script) -> Verdict {
+fn play(script: &Script) -> Verdict<Met> {
     catch_unwind(AssertUnwindSafe(|| world::play(script))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         Err(text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default())
@@ -61,24 +63,24 @@ fn shrink(mut script: Script, mut why: String) -> (Script, String) {
     }
 }
 
-fn check(seed: u64) {
+fn check(seed: u64) -> Met {
     let script = Script::draw(seed);
-    if let Err(why) = play(&script) {
+    play(&script).unwrap_or_else(|why| {
         let (script, why) = shrink(script, why);
         panic!("TURNMARK_SIM_SEED={seed}\n{script}\n{why}");
-    }
+    })
 }
 
 /// Plays this share of all histories.
 fn share(part: u64, of: u64) {
     if let Some(seed) = number("TURNMARK_SIM_SEED") {
         if seed % of == part {
-            check(seed);
+            drop(check(seed));
         }
         return;
     }
     let count = number("TURNMARK_SIM_HISTORIES").unwrap_or(HISTORIES);
-    (part..count).step_by(usize::try_from(of).unwrap()).for_each(check);
+    (part..count).step_by(usize::try_from(of).unwrap()).for_each(|seed| drop(check(seed)));
 }
 
 #[test]
@@ -99,4 +101,18 @@ fn random_histories_with_faults_end_as_the_naive_model_says_2() {
 #[test]
 fn random_histories_with_faults_end_as_the_naive_model_says_3() {
     share(3, 4);
+}
+
+/// The histories are worth playing: what is to be met is met, and told apart.
+#[test]
+fn the_histories_meet_every_fault_and_every_refusal() {
+    let mut met = Met::new();
+    for seed in 0..1_500 {
+        for (what, count) in check(seed) {
+            *met.entry(what).or_default() += count;
+        }
+    }
+    if std::env::var("TURNMARK_SIM_MET").is_ok() {
+        println!("{met:#?}");
+    }
 }

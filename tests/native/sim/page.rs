@@ -83,6 +83,10 @@ pub(crate) struct Shared {
     /// Every message there ever was, by its text.
     pub(crate) texts: RefCell<BTreeMap<String, Msg>>,
     pub(crate) bundles: RefCell<Vec<Option<Bundle<String>>>>,
+    /// Whether a store that is known to have come, or to have gone, must have its mark.
+    pub(crate) marked: RefCell<BTreeMap<WriterId, bool>>,
+    /// How often what happened.
+    pub(crate) met: RefCell<BTreeMap<String, usize>>,
 }
 
 /// Time and chance of a history.
@@ -131,6 +135,20 @@ impl Shared {
         self.drawn.get()
     }
 
+    /// Counts something that happened.
+    pub(crate) fn meet(&self, what: impl Into<String>) {
+        *self.met.borrow_mut().entry(what.into()).or_default() += 1;
+    }
+
+    /// Notes what has become of a store's mark, where that is known.
+    pub(crate) fn marks(&self, writer: &WriterId, done: &Result<()>, there: bool) {
+        let mut marked = self.marked.borrow_mut();
+        match done {
+            Ok(()) => _ = marked.insert(writer.clone(), there),
+            Err(_) => _ = marked.remove(writer),
+        }
+    }
+
     /// Notes that a command is given.
     pub(crate) fn give(&self, page: &Page, session: &str, sent: Sent) -> usize {
         let op = usize::try_from(self.number()).unwrap();
@@ -176,7 +194,8 @@ pub(crate) async fn open(shared: &Rc<Shared>, number: usize, seed: u64) -> Resul
     let page = Rc::new(Page { scope, engine, storage, op, seen, own, dead: RefCell::new(dead) });
     shared.pages.borrow_mut().insert(number, page.clone());
     if page.dead.borrow().is_empty() {
-        drop(page.under(0, page.engine.arrive(&[])).await);
+        let arrived = page.under(0, page.engine.arrive(&[])).await;
+        shared.marks(page.engine.writer(), &arrived, true);
     } else {
         page.storage.distrust();
         drop(page.under(0, heal(shared, &page)).await);
@@ -196,5 +215,7 @@ pub(crate) async fn heal(shared: &Rc<Shared>, page: &Page) -> Result<()> {
         page.storage.heal().await?;
     }
     let dead = page.dead.take();
-    page.engine.arrive(&dead).await
+    let arrived = page.engine.arrive(&dead).await;
+    shared.marks(page.engine.writer(), &arrived, true);
+    arrived
 }

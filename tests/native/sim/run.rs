@@ -211,6 +211,19 @@ impl Giving<'_> {
         self.give(Sent::Import(slot), act, |_| Ack::Done).await.map(drop)
     }
 
+    /// Reads a session first, as a rule, where this page has not.
+    pub(super) async fn look_first(&self) -> Result<()> {
+        if self.expects().is_none() && self.cmd.m % 5 != 0 { self.look().await } else { Ok(()) }
+    }
+
+    /// A turn whose page died is recovered.
+    async fn bury(&self) -> Result<()> {
+        let session = self.page.engine.session(&sid(&self.session)).await?;
+        let writer = session.and_then(|session| session.run).and_then(|run| run.writer);
+        let is_dead = writer.is_some_and(|writer| !self.shared.live.borrow().contains(&writer));
+        if is_dead { self.recover().await } else { Ok(()) }
+    }
+
     pub(super) async fn run(&self) -> Result<()> {
         let (engine, session) = (&self.page.engine, sid(&self.session));
         match self.cmd.what {
@@ -281,7 +294,10 @@ impl Giving<'_> {
 async fn close(shared: &Shared, number: usize, page: &Page) {
     shared.pages.borrow_mut().remove(&number);
     shared.live.borrow_mut().remove(page.engine.writer());
-    drop(page.under(0, page.engine.depart()).await);
+    // A page that dies in the middle of it may have taken it away.
+    shared.marked.borrow_mut().remove(page.engine.writer());
+    let departed = page.under(0, page.engine.depart()).await;
+    shared.marks(page.engine.writer(), &departed, false);
 }
 
 /// What a page does, one command after the other. A store that is not open is opened first.
@@ -307,6 +323,9 @@ pub(crate) async fn lane(shared: Rc<Shared>, lane: Lane, seed: u64) {
         let done: std::result::Result<(), Error> = giving.run().await;
         if let Err(error) = done {
             giving.failed(&error);
+            if error.code == Code::ActiveRun {
+                drop(page.under(0, giving.bury()).await);
+            }
         }
         // What is not trusted is healed soon.
         if page.storage.is_suspect() && !lane.beside {

@@ -48,7 +48,7 @@ const WEIGHTS: &[(What, usize, bool)] = &[
     (What::Again, 4, false),
     (What::Go, 8, false),
     (What::End, 6, false),
-    (What::Stream, 14, false),
+    (What::Stream, 18, false),
     (What::Look, 8, true),
     (What::Rollback, 5, false),
     (What::ToMessage, 4, false),
@@ -99,6 +99,13 @@ pub(crate) enum Fault {
     Browser,
     /// The machine dies.
     Power,
+}
+
+impl Fault {
+    /// Whether something dies of it.
+    pub(crate) fn is_death(self) -> bool {
+        matches!(self, Fault::Forced(_) | Fault::Crash(_) | Fault::Browser | Fault::Power)
+    }
 }
 
 /// What happens at once, until nothing moves any more.

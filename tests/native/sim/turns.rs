@@ -98,12 +98,17 @@ impl Giving<'_> {
     }
 
     pub(super) async fn append(&self) -> Result<()> {
+        self.look_first().await?;
         self.write(self.more(3), self.cmd.m.is_multiple_of(7)).await
     }
 
     /// Puts a whole state, made of the one that was seen.
     pub(super) async fn put(&self) -> Result<()> {
-        let Some(mut state) = self.seen() else { return self.look().await };
+        self.look_first().await?;
+        if self.seen().is_none() {
+            self.look().await?;
+        }
+        let Some(mut state) = self.seen() else { return Ok(()) };
         let (n, m) = (self.cmd.n, self.cmd.m);
         let list = &mut state.messages;
         let at = n % list.len().max(1);
@@ -127,6 +132,7 @@ impl Giving<'_> {
 
     /// Begins a turn; where another was first, the turn goes on in the branch that has its prompt.
     pub(super) async fn begin(&self, again: Option<String>) -> Result<()> {
+        self.look_first().await?;
         let (expect, run) = (self.expects(), format!("run{}", self.shared.number()));
         let prompt = again.is_none().then(|| body(&run, &[]));
         let begin = Begin { run: run_id(&run), prompt, regenerate: again.clone(), aside: false };

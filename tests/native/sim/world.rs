@@ -28,6 +28,9 @@ impl Shared {
     }
 }
 
+/// How often what happened.
+pub(crate) type Met = BTreeMap<String, usize>;
+
 struct World {
     shared: Rc<Shared>,
     disk: Disk,
@@ -38,7 +41,7 @@ struct World {
 }
 
 /// Plays a history, and tells what was wrong.
-pub(crate) fn play(script: &Script) -> Verdict {
+pub(crate) fn play(script: &Script) -> Verdict<Met> {
     let disk = Disk::default();
     let shared = Rc::new(Shared {
         disk: disk.clone(),
@@ -52,7 +55,7 @@ pub(crate) fn play(script: &Script) -> Verdict {
     let done = world.play(script);
     // Pages know each other through what they share.
     world.shared.pages.borrow_mut().clear();
-    done
+    done.map(|()| world.shared.met.take())
 }
 
 impl World {
@@ -88,10 +91,15 @@ impl World {
                     "{serial} was said to be on the disk, and was written behind the damage at {torn}"
                 ));
             }
+            self.shared.meet("a wipe");
             self.promised.clear();
             self.model.scopes = vec![BTreeMap::new(); 2];
         }
         self.disk.flush();
+        if is_dead {
+            self.shared.marked.borrow_mut().clear();
+        }
+        audit::marks(&self.disk, &self.shared.marked.borrow())?;
         audit::agree(&self.disk, &self.model)?;
         if self.rng.percent(15) {
             audit::collect(&self.disk, &self.model)?;
@@ -108,19 +116,27 @@ impl World {
 
     /// Lets things happen, one after the other, until nothing can. Whether the browser died.
     fn steps(&mut self, executor: &mut Executor, round: &Round) -> Verdict<bool> {
+        // The worst instant to die is that of a commit: most wait for one.
+        let mut waiting: Vec<Fault> = Vec::new();
         for at in 0..ENDLESS {
-            for (_, fault) in round.faults.iter().filter(|(when, _)| *when == at) {
-                if self.strike(executor, *fault) {
-                    return Ok(true);
-                }
-            }
-            let (ready, waiting) = (executor.ready(), self.disk.steps());
-            if ready + waiting.len() == 0 {
+            waiting.extend(round.faults.iter().filter(|(when, _)| *when == at).map(|(_, fault)| *fault));
+            let (ready, steps) = (executor.ready(), self.disk.steps());
+            let is_over = ready + steps.len() == 0;
+            if is_over && waiting.is_empty() {
                 return Ok(false);
             }
-            match self.rng.below(ready + waiting.len()) {
+            let comes = |rng: &mut Rng| is_over || self.disk.is_committing() || rng.percent(10);
+            let due = waiting.iter().position(|fault| !fault.is_death() || comes(&mut self.rng));
+            if let Some(due) = due {
+                let fault = waiting.remove(due);
+                if self.strike(executor, fault) {
+                    return Ok(true);
+                }
+                continue;
+            }
+            match self.rng.below(ready + steps.len()) {
                 n if n < ready => executor.step(n),
-                n => self.disk.step(waiting[n - ready], &mut self.rng),
+                n => self.disk.step(steps[n - ready], &mut self.rng),
             }
         }
         Err("there is no end".to_owned())
@@ -128,6 +144,8 @@ impl World {
 
     /// Something goes wrong. Whether the browser died of it.
     fn strike(&mut self, executor: &mut Executor, fault: Fault) -> bool {
+        let name = format!("{fault:?}");
+        self.shared.meet(name.split('(').next().unwrap_or_default());
         match fault {
             Fault::Trap(trap) => self.disk.trap(trap),
             Fault::Full => self.disk.fill(true),
@@ -137,6 +155,8 @@ impl World {
                 executor.kill(Some(number));
                 if let Some(page) = self.shared.pages.borrow_mut().remove(&number) {
                     self.shared.live.borrow_mut().remove(page.engine.writer());
+                    // Whoever comes next takes it away.
+                    self.shared.marked.borrow_mut().remove(page.engine.writer());
                 }
                 self.disk.bury(number);
             }
@@ -170,6 +190,7 @@ impl World {
         let mut survived: Option<Model> = None;
         for (serial, record, commit) in places {
             let is_lost = commit.is_some_and(|commit| commit.lost);
+            self.count(record, commit);
             if is_lost && survived.is_none() {
                 survived = Some(self.model.clone());
             }
@@ -186,5 +207,18 @@ impl World {
             self.model = survived;
         }
         Ok(())
+    }
+
+    /// Counts what came of a command.
+    fn count(&self, record: &Record, commit: Option<&Commit>) {
+        let what = format!("{:?}", record.sent);
+        let what = what.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
+        let told = match &record.ack {
+            Some(Ok(_)) => "done".to_owned(),
+            Some(Err(error)) => error.code.word(),
+            None => "unheard".to_owned(),
+        };
+        let fate = commit.map_or("", |commit| if commit.lost { ", lost" } else { ", committed" });
+        self.shared.meet(format!("{what}: {told}{fate}"));
     }
 }
