@@ -54,7 +54,9 @@ impl Giving<'_> {
     fn cp(&self) -> Option<CheckpointId> {
         let known = self.shared.known.borrow();
         let ids = known.get(&(self.page.scope, self.session.clone()))?;
-        ids.get(self.cmd.n % ids.len().max(1)).cloned()
+        // The oldest is pinned again and again, so that it is let go, too.
+        let at = if self.cmd.what == What::Pin && self.cmd.n.is_multiple_of(2) { 0 } else { self.cmd.n };
+        ids.get(at % ids.len().max(1)).cloned()
     }
 
     /// Gives a command, and keeps what came of it.
@@ -193,7 +195,9 @@ impl Giving<'_> {
 
     async fn put_writes(&self) -> Result<()> {
         let task = format!("t{}", self.cmd.m % 2);
-        let value = |n: usize| (format!("c{n}"), format!("{}", self.cmd.n + n));
+        // Some are longer than a row takes, and are kept among the objects.
+        let length = if self.cmd.n % 8 == 3 { 21_000 } else { 1 };
+        let value = |n: usize| (format!("c{n}"), format!("{}", self.cmd.n + n).repeat(length));
         let values: Vec<(String, String)> = (0..1 + self.cmd.n % 2).map(value).collect();
         let bodies: Vec<_> = values.iter().map(|(name, value)| (name.clone(), body(value, &[]))).collect();
         let (session, of) = (sid(&self.session), TaskId::parse(&task)?);
@@ -213,7 +217,7 @@ impl Giving<'_> {
 
     /// Reads a session first, as a rule, where this page has not.
     pub(super) async fn look_first(&self) -> Result<()> {
-        if self.expects().is_none() && self.cmd.m % 5 != 0 { self.look().await } else { Ok(()) }
+        if self.expects().is_none() && !self.cmd.m.is_multiple_of(5) { self.look().await } else { Ok(()) }
     }
 
     /// A turn whose page died is recovered.

@@ -57,7 +57,7 @@ const WEIGHTS: &[(What, usize, bool)] = &[
     (What::Fork, 4, true),
     (What::Delete, 4, false),
     (What::Prune, 2, true),
-    (What::Pin, 2, true),
+    (What::Pin, 5, true),
     (What::DeleteSession, 2, false),
     (What::Title, 1, true),
     (What::Writes, 3, true),

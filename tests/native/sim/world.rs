@@ -179,6 +179,7 @@ impl World {
         for record in &records {
             // The first is the command; what it collects afterwards is another transaction.
             let commit = commits.iter().find(|commit| commit.op == record.op);
+            self.count(record, commit);
             match (commit.map(|commit| commit.serial).or(self.disk.noted(record.op)), &record.ack) {
                 (Some(serial), _) => places.push((serial, record, commit)),
                 (None, None) => {}
@@ -190,7 +191,6 @@ impl World {
         let mut survived: Option<Model> = None;
         for (serial, record, commit) in places {
             let is_lost = commit.is_some_and(|commit| commit.lost);
-            self.count(record, commit);
             if is_lost && survived.is_none() {
                 survived = Some(self.model.clone());
             }
