@@ -115,7 +115,9 @@ impl Model {
     /// Whether a writer is first, and the state its work stands on. `None` for one that is behind.
     pub(super) fn standing(&self, record: &Record, expect: Option<u64>) -> (bool, Whole, Option<CheckpointId>) {
         match (self.scopes[record.scope].get(&record.session), expect) {
-            (None, expect) => (expect.is_none(), Whole::default(), None),
+            (None, expect) => (expect.is_none_or(|epoch| epoch == 0), Whole::default(), None),
+            // Who saw that there was none works on nothing, and is first where there is still nothing but a title.
+            (Some(line), Some(0)) => (line.is_blank(), Whole::default(), None),
             (Some(line), None) => (true, line.live.clone(), None),
             (Some(line), Some(epoch)) if epoch == line.epoch => (true, line.live.clone(), None),
             (Some(line), Some(epoch)) => {

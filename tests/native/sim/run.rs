@@ -123,7 +123,8 @@ impl Giving<'_> {
         let loaded = self.give(Sent::Look, self.page.engine.load(&session, None), saw).await?;
         match loaded {
             Some(loaded) => self.saw(&self.session, loaded.epoch.unwrap_or(0), Some(self.whole(&loaded))),
-            None => drop(self.page.seen.borrow_mut().remove(&self.session)),
+            // It has seen that there is none.
+            None => self.saw(&self.session, 0, Some(Whole::default())),
         }
         Ok(())
     }
