@@ -2,8 +2,9 @@
 //!
 //! Chromium's LevelDB goes on writing behind a torn record of its log; a later session then finds the damage and throws
 //! the whole database away, what was acknowledged included. It starts a new log when its buffer of 4 MB is full, so
-//! writing and deleting that much makes all that follows independent of the old log (measured: with it nothing was lost
-//! after 242 kills, torn logs and full disks, without it most were lost after the latter two). Other browsers keep no such
+//! writing and deleting that much makes all that follows independent of the old log, and doing so twice waits until the old
+//! one has been put away: it starts no second log before. (Measured: with it nothing was lost
+//! after 242 kills, torn logs and full disks, without it most were lost after the latter two.) Other browsers keep no such
 //! log: there a single record shows that the database takes writes again.
 
 use std::rc::Rc;
@@ -44,20 +45,24 @@ pub(super) async fn heal(connection: &Rc<Connection>, patience: u32) -> Result<(
         Error::new(Code::Unavailable, "healing the database needs random numbers").caused_by(error.to_string())
     })?;
     let filler = Uint8Array::from(bytes.as_slice()).into();
-    commit(connection, patience, |transaction| {
-        let store = transaction.store(Store::Meta)?;
-        for n in 0..if rotates() { PIECES } else { 1 } {
-            store.put(&filler, Some(&key(Some(n.into()))))?;
-        }
-        Ok(())
-    })
-    .await?;
-    commit(connection, patience, |transaction| {
-        let all = KeyRange::bound(&key(None), &key(Some(Array::new().into())), None, None)?;
-        transaction.store(Store::Meta)?.delete(all)?;
-        Ok(())
-    })
-    .await
+    let (rounds, pieces) = if rotates() { (2, PIECES) } else { (1, 1) };
+    for _ in 0..rounds {
+        commit(connection, patience, |transaction| {
+            let store = transaction.store(Store::Meta)?;
+            for n in 0..pieces {
+                store.put(&filler, Some(&key(Some(n.into()))))?;
+            }
+            Ok(())
+        })
+        .await?;
+        commit(connection, patience, |transaction| {
+            let all = KeyRange::bound(&key(None), &key(Some(Array::new().into())), None, None)?;
+            transaction.store(Store::Meta)?.delete(all)?;
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(())
 }
 
 fn key(last: Option<JsValue>) -> JsValue {

@@ -99,9 +99,17 @@ test("a store that is closed, reloaded, or opened beside another tab is trusted 
   await late.evaluate(async () => {
     while ((await navigator.locks.query()).held.length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
   });
+  // Its healing waits, so that it can be looked at.
+  await late.evaluate(() => new Promise((held) => {
+    navigator.locks.request("turnmark-heal:healing", () => new Promise((resolve) => {
+      globalThis.goOn = resolve;
+      held();
+    }));
+  }));
   const after = await opened(late);
   assert.deepEqual([after.suspect, after.stamp, after.level], ["a page that had the store open ended without closing it", "os", "os"]);
   await late.evaluate(async () => {
+    goOn();
     while (!(await store.status()).healed) await new Promise((resolve) => setTimeout(resolve, 20));
   });
   const [level, suspect, healed, heard] = await late.evaluate(async () => {

@@ -144,8 +144,16 @@ export class Profile {
   tear(length = 100) {
     const logs = readdirSync(this.database).filter((name) => name.endsWith(".log")).map((name) => join(this.database, name));
     const [newest] = logs.sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+    // No record of LevelDB's crosses a block of its log. Where one ends too soon, zeros fill it up, as LevelDB does.
+    const BLOCK = 32_768;
+    let room = BLOCK - (statSync(newest).size % BLOCK);
+    if (room < length + 16) {
+      appendFileSync(newest, new Uint8Array(room));
+      room = BLOCK;
+    }
     // Checksum, length (more than follows), and that it is whole.
-    const header = [0x12, 0x34, 0x56, 0x78, 0x00, 0x40, 0x01];
+    const claimed = room - 7;
+    const header = [0x12, 0x34, 0x56, 0x78, claimed & 255, claimed >> 8, 0x01];
     appendFileSync(newest, Uint8Array.from({ length: 7 + length }, (_, at) => header[at] ?? (at * 31) & 255));
   }
 
