@@ -83,9 +83,9 @@ export class Hub {
     if (witness) this.watch((told) => testify(witness, told));
   }
 
-  /** Compares what is stored with what a witness remembers, and tells what is gone: once. */
+  /** Compares what is stored with what a witness remembers, and tells what is gone: once. Where that cannot be compared, it is left for the next time. */
   async hearWitness({ ids, seqs }) {
-    const sessions = ids.length > 0 ? await this.#engine.missing(ids, seqs) : [];
+    const sessions = ids.length > 0 ? await this.#engine.missing(ids, seqs).catch(() => []) : [];
     if (sessions.length === 0) return;
     const list = sessions.slice(0, 3).map(({ sessionId }) => JSON.stringify(sessionId)).join(", ");
     const why = this.lost?.message ?? "the browser has lost data of this store";

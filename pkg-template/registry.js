@@ -90,7 +90,7 @@ async function release(key, shared) {
   shared.users -= 1;
   if (shared.users > 0) return;
   const { engines } = registry();
-  const ended = shared.engine.then((engine) => Promise.all([engine.close(), shared.hub.witness?.flush()])).finally(() => engines.delete(key));
+  const ended = shared.engine.then((engine) => Promise.all([engine.close(), shared.hub.witness?.leave()])).finally(() => engines.delete(key));
   // Whoever waits for the end does not care how it went; the closer hears of it.
   shared.closed = ended.catch(() => {});
   await ended;

@@ -86,6 +86,11 @@ export class Witness {
   /** Forgets sessions; resolves when that is kept. Never rejects. */
   async forget(sessions) {
     for (const session of sessions) this.#changes.set(session, { anew: true });
+    await this.leave();
+  }
+
+  /** Keeps what is to be remembered, and is not waited for long. Never rejects. */
+  async leave() {
     await within(PATIENCE_MS, "writing the witness", this.flush()).catch(() => {});
   }
 

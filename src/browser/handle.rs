@@ -31,7 +31,9 @@ pub(super) struct Handle {
     pub(super) patience: Cell<u32>,
     pub(super) level: Cell<Level>,
     /// Why what it acknowledges does not count as being on the disk.
-    pub(super) suspect: Cell<Option<&'static str>>,
+    suspect: Cell<Option<&'static str>>,
+    /// How many faults there were: one that comes while a former one is healed is not healed by that.
+    faults: Cell<u32>,
     pub(super) data_lost: RefCell<Option<String>>,
     state: RefCell<State>,
     was_open: Cell<bool>,
@@ -86,6 +88,7 @@ impl Handle {
             patience: Cell::new(PATIENCE),
             level: Cell::new(Level::Os),
             suspect: Cell::new(None),
+            faults: Cell::new(0),
             data_lost: RefCell::default(),
             state: RefCell::new(State::Idle),
             was_open: Cell::new(false),
@@ -109,8 +112,21 @@ impl Handle {
         }
     }
 
+    /// Why the database is not trusted, and after how many faults.
+    pub(super) fn suspicion(&self) -> Option<(&'static str, u32)> {
+        self.suspect.get().map(|reason| (reason, self.faults.get()))
+    }
+
+    /// Trusts it again, unless there was a further fault.
+    pub(super) fn trust(&self, after: u32) {
+        if self.faults.get() == after {
+            self.suspect.set(None);
+        }
+    }
+
     /// Does not trust the database any more, until it is healed.
     pub(super) fn distrust(&self, reason: &'static str) {
+        self.faults.set(self.faults.get().wrapping_add(1));
         if self.suspect.get().is_none() {
             self.suspect.set(Some(reason));
             self.tell(ConnectionEvent::Suspect { reason });

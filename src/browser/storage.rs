@@ -49,11 +49,11 @@ impl IndexedDbStorage {
         self.0.data_lost.borrow().clone()
     }
 
-    /// Why the database is not trusted: it had a fault (an I/O error, a forced close, lost data). Until it is healed,
-    /// nothing it acknowledges counts as being on the disk.
+    /// Why the database is not trusted: it had a fault (an I/O error, a forced close, lost data), and how many there were.
+    /// Until it is healed, nothing it acknowledges counts as being on the disk.
     #[must_use]
-    pub fn suspicion(&self) -> Option<&'static str> {
-        self.0.suspect.get()
+    pub fn suspicion(&self) -> Option<(&'static str, u32)> {
+        self.0.suspicion()
     }
 
     /// Says that it had a fault which only the caller can know of, such as a last session that did not end well.
@@ -61,21 +61,22 @@ impl IndexedDbStorage {
         self.0.distrust(reason);
     }
 
-    /// Says that another tab has healed it.
-    pub fn trust(&self) {
-        self.0.suspect.set(None);
+    /// Says that another tab has healed it of so many faults. A further one counts all the same.
+    pub fn trust(&self, faults: u32) {
+        self.0.trust(faults);
     }
 
-    /// Cures it. In Chromium that writes and deletes four megabytes, after which what comes is independent of what was
+    /// Cures it. In Chromium that writes and deletes nine megabytes, after which what comes is independent of what was
     /// damaged, and takes some tenths of a second.
     ///
     /// # Errors
-    /// As every command that writes; it stays suspect then.
+    /// As every command that writes; it stays suspect then, and after a further fault.
     pub async fn heal(&self) -> Result<()> {
         let _running = self.0.enter()?;
+        let faults = self.0.suspicion().map_or(0, |(_, faults)| faults);
         let connection = self.0.connect().await?;
         heal(&connection, self.0.patience.get()).await?;
-        self.trust();
+        self.trust(faults);
         Ok(())
     }
 
@@ -138,7 +139,7 @@ impl Storage for IndexedDbStorage {
     }
 
     fn level(&self) -> Level {
-        if self.0.suspect.get().is_some() { Level::Os } else { self.0.level.get() }
+        if self.0.suspicion().is_some() { Level::Os } else { self.0.level.get() }
     }
 }
 

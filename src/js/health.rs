@@ -87,8 +87,8 @@ impl Inner {
         }
         let inner = self.clone();
         spawn_local(async move {
-            if let Some(reason) = suspicion {
-                drop(inner.heal(reason).await);
+            if let Some((reason, faults)) = suspicion {
+                drop(inner.heal(reason, faults).await);
             }
             if let Some((session, upkeep)) = due {
                 drop(inner.engine.upkeep(&session, upkeep).await);
@@ -97,12 +97,12 @@ impl Inner {
         });
     }
 
-    async fn heal(self: &Rc<Self>, reason: &'static str) -> Result<()> {
+    async fn heal(self: &Rc<Self>, reason: &'static str, faults: u32) -> Result<()> {
         let _alone = self.presence.alone("heal").await;
         let dead = self.dead.borrow().clone();
         if reason == NOT_CLOSED && !is_any_marked(&self.engine, &dead).await? {
             // Another tab has done it meanwhile.
-            self.engine.storage().trust();
+            self.engine.storage().trust(faults);
             self.mark();
             return Ok(());
         }

@@ -234,9 +234,11 @@ impl Inner {
 
     /// Finalizes or drops what was interrupted: of a session, or of all.
     pub(super) async fn recover(&self, drop: bool, only: Option<SessionId>) -> Result<Vec<(SessionId, Done)>> {
+        let unfinished = self.engine.status().await?.unfinished;
+        // Asked afterwards: a store that was opened in between is not dead.
         let live = self.presence.live().await;
         let mut done = Vec::new();
-        for Unfinished { session, writer, .. } in self.engine.status().await?.unfinished {
+        for Unfinished { session, writer, .. } in unfinished {
             if live.has(writer.as_ref()) || only.as_ref().is_some_and(|only| *only != session) {
                 continue;
             }

@@ -176,7 +176,7 @@ pub fn status(
         .with("interrupted", list(&status.unfinished, interrupted))
         .with("runs", runs)
         .with("dataLost", storage.data_lost().is_some())
-        .with("suspect", or_null(storage.suspicion()))
+        .with("suspect", or_null(storage.suspicion().map(|(reason, _)| reason)))
         .with("healed", or_null(announcer.last_healing().map(healed)))
         .with("connection", announcer.connection_state())
         .with("deviceId", engine.device().as_str())

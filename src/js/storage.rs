@@ -50,8 +50,8 @@ impl AnyStorage {
         }
     }
 
-    /// Why the database is not trusted until it is cured.
-    pub fn suspicion(&self) -> Option<&'static str> {
+    /// Why the database is not trusted until it is cured, and after how many faults.
+    pub fn suspicion(&self) -> Option<(&'static str, u32)> {
         match self {
             AnyStorage::Memory(_) => None,
             AnyStorage::IndexedDb(storage, _) => storage.suspicion(),
@@ -65,10 +65,10 @@ impl AnyStorage {
         }
     }
 
-    /// Says that another tab has cured it.
-    pub fn trust(&self) {
+    /// Says that another tab has cured it of so many faults.
+    pub fn trust(&self, faults: u32) {
         if let AnyStorage::IndexedDb(storage, _) = self {
-            storage.trust();
+            storage.trust(faults);
         }
     }
 

@@ -51,7 +51,7 @@ async fn an_io_error_makes_the_store_suspect_until_it_is_healed() {
     abort_at("put", 1);
     assert_eq!(code(write(&storage, puts(1)).await), Code::QuotaExceeded);
     mend();
-    assert_eq!(storage.suspicion(), Some("an I/O error"));
+    assert_eq!(storage.suspicion(), Some(("an I/O error", 1)));
     write(&storage, puts(1)).await.unwrap();
     assert_eq!(storage.level(), Level::Os);
     storage.heal().await.unwrap();
@@ -73,8 +73,17 @@ async fn a_cure_that_fails_leaves_the_store_suspect() {
     throw_at("IDBObjectStore", "put", put, "QuotaExceededError", "full", true);
     assert_eq!(code(storage.heal().await), Code::QuotaExceeded);
     mend();
-    assert_eq!(storage.suspicion(), Some("a test says so"));
+    assert_eq!(storage.suspicion(), Some(("a test says so", 2)));
     assert_eq!(raw_count(&name, "meta").await, 0);
+    storage.heal().await.unwrap();
+    assert_eq!(storage.level(), Level::Disk);
+    // A fault that comes while it is healed, here or by another tab, is not healed by that.
+    storage.distrust("a first fault");
+    let (_, faults) = storage.suspicion().unwrap();
+    let (healed, ()) = both(storage.heal(), async { storage.distrust("a second fault") }).await;
+    healed.unwrap();
+    storage.trust(faults);
+    assert_eq!(storage.level(), Level::Os);
     storage.heal().await.unwrap();
     assert_eq!(storage.level(), Level::Disk);
     storage.close().await;

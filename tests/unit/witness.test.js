@@ -1,6 +1,7 @@
 // The witness over a storage in memory: what it remembers, merges, forgets and believes.
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
+import { Hub } from "../../pkg-template/events.js";
 import { Witness, dismiss } from "../../pkg-template/witness.js";
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -118,4 +119,19 @@ test("where nothing can be kept, nothing is, and nobody is hindered", async () =
   await witness.forget(["a"]);
   assert.equal(await remembered(witness), "");
   await dismiss("db");
+});
+
+test("nobody waits for long for a witness that another tab keeps locked, or for a comparison that fails", { timeout: 10_000 }, async (t) => {
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { configurable: true, value: { locks: { request: () => new Promise(() => {}) } } });
+  t.after(() => (before ? Object.defineProperty(globalThis, "navigator", before) : delete globalThis.navigator));
+  const witness = new Witness("db", "scope");
+  witness.note("a", 1);
+  await witness.leave();
+  await witness.forget(["a"]);
+
+  const hub = new Hub();
+  hub.attach({ missing: () => Promise.reject(new Error("cannot be read")) }, witness);
+  await hub.hearWitness({ ids: ["a"], seqs: [1] });
+  assert.equal(hub.lost, null);
 });
