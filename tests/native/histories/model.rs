@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use turnmark::ids::CheckpointId;
 use turnmark::model::retention::Retention;
+use turnmark::plan::restore::Target;
 
 use crate::contract::kit::{Msg, Shot};
 
@@ -23,6 +24,24 @@ impl Whole {
             listed: self.listed,
             messages: self.messages.iter().map(|message| (message.encoded(), message.binaries.clone())).collect(),
             channels: self.channels.iter().map(|(name, value)| (name.clone(), (value.clone(), Vec::new()))).collect(),
+        }
+    }
+}
+
+/// What a restore makes of what can be undone and redone.
+pub(crate) fn travel(target: &Target, step: Step, past: &mut Vec<Step>, future: &mut Vec<Step>) {
+    match target {
+        Target::Undo => {
+            past.pop();
+            future.push(step);
+        }
+        Target::Redo => {
+            future.pop();
+            past.push(step);
+        }
+        Target::Rollback { .. } | Target::Message(_) => {
+            past.push(step);
+            future.clear();
         }
     }
 }
@@ -57,7 +76,7 @@ pub(crate) fn tick() -> u64 {
 static TICKS: AtomicU64 = AtomicU64::new(1);
 
 /// A turn that is being answered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) id: String,
     pub(crate) before: u32,

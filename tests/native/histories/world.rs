@@ -9,7 +9,7 @@ use turnmark::model::retention::Retention;
 use turnmark::plan::bundle::OnExisting;
 use turnmark::plan::restore::Target;
 
-use super::model::{Line, Model, Step, Whole, tick};
+use super::model::{Line, Model, Step, Whole, tick, travel};
 use super::ops::{Op, Turn, channel, value};
 use super::turns::Own;
 use crate::contract::kit::{Kit, Tab, body, sid};
@@ -248,20 +248,7 @@ impl World {
         let (mut past, mut future) = (line.past.clone(), line.future.clone());
         let by = line.advance(restored.checkpoint.id, state, false);
         let step = Step { by, to: Some(point) };
-        match target {
-            Target::Undo => {
-                past.pop();
-                future.push(step);
-            }
-            Target::Redo => {
-                future.pop();
-                past.push(step);
-            }
-            Target::Rollback { .. } | Target::Message(_) => {
-                past.push(step);
-                future.clear();
-            }
-        }
+        travel(&target, step, &mut past, &mut future);
         line.link(past, future);
         line.restore_point = Some(point);
         line.run = None;

@@ -5,10 +5,10 @@ use turnmark::ids::CheckpointId;
 use turnmark::plan::restore::Target;
 
 use super::judge::{Model, Names, Verdict};
-use super::model::{Cp, Line, Run, ids};
+use super::model::{Cp, Line, ids};
 use super::sent::{Ack, InTurn, Record, Sent, Work};
 use crate::contract::kit::Msg;
-use crate::histories::model::{Step, Whole};
+use crate::histories::model::{Run, Step, Whole, travel};
 
 fn ensure(holds: bool, why: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(why()) }
@@ -260,20 +260,7 @@ impl Model {
         same(record, &cp.1)?;
         let by = line.advance(cp, state);
         let step = Step { by, to: Some(point) };
-        match target {
-            Target::Undo => {
-                past.pop();
-                future.push(step);
-            }
-            Target::Redo => {
-                future.pop();
-                past.push(step);
-            }
-            Target::Rollback { .. } | Target::Message(_) => {
-                past.push(step);
-                future.clear();
-            }
-        }
+        travel(target, step, &mut past, &mut future);
         line.link(past, future);
         line.restore_point = Some(point);
         line.run = None;

@@ -7,7 +7,7 @@ use turnmark::ids::CheckpointId;
 use turnmark::model::retention::Retention;
 
 use crate::contract::kit::Msg;
-use crate::histories::model::{Step, Whole};
+use crate::histories::model::{Run, Step, Whole};
 
 /// A checkpoint, with the state and with what could be undone and redone then.
 #[derive(Clone, Debug)]
@@ -27,16 +27,6 @@ pub(crate) struct Cp {
     pub(crate) pending: BTreeMap<(String, i64), (String, String)>,
     /// For a prompt: the ids of the messages that it follows.
     pub(crate) follows: Option<Vec<String>>,
-}
-
-/// A turn that is being answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) id: String,
-    pub(crate) before: u32,
-    pub(crate) past: Vec<Step>,
-    /// What was saved of its growing message: the text, and the message it says.
-    pub(crate) saved: Option<(String, Msg)>,
 }
 
 /// A session.
