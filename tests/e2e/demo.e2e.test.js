@@ -329,6 +329,22 @@ test("images beside a prompt are kept with it: Restore and Edit bring them back"
   assert.deepEqual([(await names()).length, await page.getByTestId("composer").inputValue()], [5, "say: with images"]);
 });
 
+test("images beside a prompt are compared by their names and sizes, not by their bytes", async (t) => {
+  const { page } = await chatted(t, ["plain"]);
+  await page.getByTestId("attach-file").setInputFiles({ name: "shot.png", mimeType: "image/png", buffer: Buffer.alloc(3000, 1) });
+  await say(page, "say: with an image");
+  const before = checkpoints(page).filter({ has: page.locator(".checkpoint-name", { hasText: /^plain$/ }) });
+  await before.hover();
+  await before.getByTestId("checkpoint-compare").click();
+  await page.getByTestId("compare-bar").waitFor();
+  await page.locator("[data-testid=checkpoint][data-head]").getByTestId("checkpoint-open").click();
+  const row = page.getByTestId("diff-row").filter({ hasText: "beside the prompt: screenshots" });
+  const text = await row.textContent();
+  assert.match(text, /shot\.png/);
+  assert.match(text, /\(image\/png, 3 KB\)/);
+  assert.doesNotMatch(text, /base64/);
+});
+
 test("Restore in the middle of an answer is refused with the reason, and goes on once the answer is stopped", async (t) => {
   const { page } = await demo(t);
   await say(page, "say: first");

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useTurnmark } from "turnmark/react";
 import { Dialog } from "./Dialog.jsx";
 import { explain } from "./errors.js";
-import { age, anyText, plural, shortId, textOf } from "./format.js";
+import { age, plural, shortId, shownText, textOf } from "./format.js";
 import { Icon } from "./icons.jsx";
 import { kindOf } from "./kinds.js";
 import { Stamp } from "./Stamp.jsx";
@@ -117,7 +117,7 @@ function ValueChange({ change: { name, change, before, after } }) {
   return (
     <li className={`diff-row ${change}`} data-testid="diff-row" data-change={change}>
       <p className="diff-head"><span className="diff-who">{name}</span><span>{change}</span></p>
-      <div className="diff-text"><WordDiff before={before === undefined ? "" : anyText(before)} after={after === undefined ? "" : anyText(after)} /></div>
+      <div className="diff-text"><WordDiff before={before === undefined ? "" : shownText(before)} after={after === undefined ? "" : shownText(after)} /></div>
     </li>
   );
 }

@@ -43,5 +43,8 @@ export function anyText(value) {
   }
 }
 
+/** A value as text to look at: an encoded file is told by its kind and size. */
+export const shownText = (value) => anyText(value).replace(/data:([\w.+/-]+);base64,([\w+/=]{64,})/g, (_, type, data) => `(${type}, ${bytes(Math.floor(data.length * 0.75))})`);
+
 /** The text of a message, whatever another program may have stored as its content. */
 export const textOf = ({ content }) => (content === undefined ? "" : anyText(content));
