@@ -5,13 +5,21 @@ import { createRequire } from "node:module";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import path from "node:path";
+import { build } from "esbuild";
 import { chromium } from "playwright-core";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const folders = { pkg: path.join(root, "pkg"), dexie: path.dirname(createRequire(import.meta.url).resolve("dexie/package.json")), bench: import.meta.dirname };
 const types = { ".js": "text/javascript", ".mjs": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
 
+// React is no module of a browser's; turnmark stays the one that the page loads.
+const bundle = await build({
+  entryPoints: [path.join(import.meta.dirname, "renders.js")], bundle: true, write: false, format: "esm", logLevel: "error", external: ["turnmark"],
+  alias: { "turnmark/react": path.join(root, "pkg/react.js") }, nodePaths: [path.join(import.meta.dirname, "node_modules")], define: { "process.env.NODE_ENV": '"production"' },
+});
+
 const server = createServer(async (request, response) => {
+  if (request.url === "/renders.js") return response.writeHead(200, { "content-type": types[".js"] }).end(bundle.outputFiles[0].contents);
   const [, folder, ...rest] = new URL(request.url, "http://localhost").pathname.split("/");
   const file = path.join(folders[folder] ?? "/nowhere", ...rest);
   try {
@@ -34,7 +42,7 @@ try {
   await page.goto(`http://127.0.0.1:${server.address().port}/bench/page.html`);
   await page.waitForFunction(() => globalThis.bench);
   const results = await page.evaluate(() => globalThis.bench());
-  results.push(await work(page));
+  results.push(await work(page), ...(await renders(page)));
   results.push(await size());
   await mkdir(path.join(root, "target"), { recursive: true });
   await writeFile(path.join(root, "target/bench.json"), `${JSON.stringify(results.map(({ detail, ...result }) => result), null, 2)}\n`);
@@ -60,6 +68,18 @@ async function work(page) {
   await page.evaluate((count) => globalThis.work(count), turns);
   const value = (await busy()) - before;
   return { name: "main-thread work per turn on 1,000 messages, ms", value: value / turns, bar: "< 8", ok: value / turns < 8, detail: `${(value / turns).toFixed(2)} ms` };
+}
+
+/** How much of a React application renders. */
+async function renders(page) {
+  const { typed, streamed } = await page.evaluate(async () => {
+    await import("/renders.js");
+    return globalThis.renders();
+  });
+  return [
+    { name: "renders of list and messages per letter typed", value: typed, bar: "0", ok: typed === 0, detail: "100 messages" },
+    { name: "messages rendered per streamed token", value: streamed, bar: "<= 1", ok: streamed <= 1, detail: "100 messages" },
+  ];
 }
 
 async function size() {
