@@ -334,7 +334,7 @@ impl<S: Storage> Engine<S> {
     /// `TooLarge`.
     pub async fn set_title(&self, session: &SessionId, title: Option<String>) -> Result<()> {
         let stamp = self.stamp()?;
-        let access = Access::write(&[Store::Sessions]);
+        let access = Access::write(&[Store::Sessions, Store::Checkpoints]);
         self.storage.run(access, |view| delete::title(view, &self.scope, session, title.clone(), &stamp)).await?;
         self.changed(session, "title");
         Ok(())

@@ -116,7 +116,7 @@ pub fn not_loaded(session: &Session) -> Error {
 /// Finds what a write is made on: the live state, or, for a writer that was not first, a branch of its own.
 ///
 /// # Errors
-/// `Need`; `NotLoaded`, `UnknownParent`.
+/// `Need`; `NotLoaded`, `UnknownParent`, `RecordUnreadable`.
 pub fn base<T: Text>(view: &View<T>, command: &Write<T>) -> Planned<Base> {
     let Write { scope, session: id, stamp, metadata, .. } = command;
     let fresh = |id: &SessionId| Session::new(scope.clone(), id.clone(), stamp.log(0), stamp.now);
@@ -135,6 +135,7 @@ pub fn base<T: Text>(view: &View<T>, command: &Write<T>) -> Planned<Base> {
         if command.expect.is_some_and(|epoch| epoch > 0) {
             return Ok(branch(id, State::default(), None));
         }
+        head::find_or_none(view, scope, id)?;
         return Ok(Base { session: fresh(id), state: State::default(), parent: None, conflict_of: None });
     };
     match standing(view, command, &session)? {

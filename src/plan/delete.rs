@@ -139,7 +139,7 @@ pub fn check_title(title: Option<&str>) -> Result<(), Error> {
 /// Plans a change of a session's title. A session that holds nothing yet is created by it.
 ///
 /// # Errors
-/// `Need`; `TooLarge`.
+/// `Need`; `TooLarge`, `RecordUnreadable`.
 pub fn title<T: Text>(
     view: &View<T>,
     scope: &ScopeId,
@@ -148,7 +148,7 @@ pub fn title<T: Text>(
     stamp: &Stamp,
 ) -> Planned<Plan<T, ()>> {
     check_title(title.as_deref())?;
-    let found = head::find(view, scope, id)?;
+    let found = head::find_or_none(view, scope, id)?;
     let mut session = found.unwrap_or_else(|| Session::new(scope.clone(), id.clone(), stamp.log(0), stamp.now));
     session.title = title;
     session.updated = stamp.now;

@@ -33,7 +33,7 @@ pub fn plan<T: Text>(view: &View<T>, command: &Fork) -> Planned<Plan<T, Checkpoi
     let Fork { scope, source, checkpoint, target, stamp } = command;
     let from = head::session(view, scope, source)?;
     let mut base: Checkpoint<T> = head::checkpoint(view, scope, source, checkpoint)?;
-    if head::find(view, scope, target)?.is_some() {
+    if head::find_or_none(view, scope, target)?.is_some() {
         return Err(Error::new(
             Code::AlreadyExists,
             format!("there already is a session {target:?}; choose another id for the fork"),

@@ -25,6 +25,20 @@ pub fn find<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned
     }
 }
 
+/// The same for whoever would make the session where there is none: one whose own record was lost still has its
+/// checkpoints, and nothing may be written over them.
+///
+/// # Errors
+/// As [`find`]; `RecordUnreadable` for such a session.
+pub fn find_or_none<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<Option<Session>> {
+    let found = find(view, scope, id)?;
+    if found.is_none() && !view.keys(Range::checkpoints(scope, id))?.is_empty() {
+        let why = "it is missing, and its checkpoints are there: nothing is written over them; use another session id";
+        return Err(Error::unreadable(Key::session(scope, id), why).into());
+    }
+    Ok(found)
+}
+
 /// Reads a session row that must exist.
 ///
 /// # Errors

@@ -91,7 +91,7 @@ pub fn start<T: Text>(view: &View<T>, command: &NewSession) -> Planned<Plan<T, O
     check_title(title.as_deref())?;
     write::check_commit(commit.as_deref())?;
     let sessions = all(view, scope)?;
-    if head::find(view, scope, id)?.is_some() {
+    if head::find_or_none(view, scope, id)?.is_some() {
         return Err(Error::new(Code::AlreadyExists, format!("there already is a session {id:?}")).into());
     }
     let mut writes = Vec::new();

@@ -61,6 +61,27 @@ fn spoil_node(content: &mut Content<T>) -> bool {
 }
 
 contract! {
+    async fn nothing_is_written_over_the_checkpoints_of_a_session_whose_row_was_lost(kit) {
+        let (tab, knowing) = (fill(&kit).await, kit.tab().await);
+        knowing.load("other").await;
+        let key = first(&kit, Store::Sessions, |_, row| matches!(row, Row::Session(session) if session.id == sid("other"))).await;
+        kit.tamper(&key, None).await;
+        let before = kit.dump().await;
+        let fresh = kit.tab().await;
+        assert_eq!(code(fresh.append("other", &[user("new")]).await), Code::RecordUnreadable);
+        assert_eq!(code(fresh.put("other", &[user("new")], &[]).await), Code::RecordUnreadable);
+        assert_eq!(code(fresh.begin("other", "r", "p").await), Code::RecordUnreadable);
+        assert_eq!(code(fresh.engine.set_title(&sid("other"), Some("new".to_owned())).await), Code::RecordUnreadable);
+        assert_eq!(code(fresh.engine.new_session(sid("other"), None, None, None, None).await), Code::RecordUnreadable);
+        let base = tab.all("s").await.remove(0).id;
+        assert_eq!(code(fresh.fork("s", &base, "other").await), Code::RecordUnreadable);
+        assert_eq!(kit.dump().await, before);
+        // Whoever has seen the session keeps the work all the same.
+        let late = knowing.append("other", &[user("late")]).await.unwrap_err();
+        let kept = late.branch.clone().expect("a conflict names its branch");
+        assert_eq!(knowing.live(kept.session.as_str()).await, shot(&[user("late")], &[]));
+    }
+
     async fn a_sound_database_has_no_faults_and_everything_was_checked(kit) {
         let tab = fill(&kit).await;
         let report = tab.engine.verify().await.unwrap();
