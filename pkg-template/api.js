@@ -20,8 +20,8 @@ export function createApi(glue, defaultSource) {
   async function connect({ timeout, ...settings }, listeners) {
     if (settings.backend === "indexeddb") requireIndexedDB();
     const Engine = await within(timeout, "loading the WebAssembly module", loadEngine(glue, defaultSource));
-    const { name, scope, backend, durability, maxCheckpoints, retention } = settings;
-    const options = { name, scope, backend, durability, maxCheckpoints, retention };
+    const { name, scope, backend, durability, maxCheckpoints, retention, mirror } = settings;
+    const options = { name, scope, backend, durability, maxCheckpoints, retention, mirror };
     return acquire(options, timeout, (listener) => Engine.open({ ...options, timeout, listener }), listeners);
   }
 
@@ -57,6 +57,7 @@ export function createApi(glue, defaultSource) {
       requireIndexedDB();
       const Engine = await loadEngine(glue, defaultSource);
       await dismiss(name);
+      await (await import("./mirror-files.js")).removeMirrors(name);
       try {
         await Engine.deleteDatabase(name);
       } catch (error) {

@@ -203,6 +203,16 @@ export function createApi({ store, name, globalName, sessionId, voice, tools, re
       return report;
     }),
 
+    recover: action(async (options) => {
+      const done = await store.recover(options);
+      await mirror.refresh();
+      const rows = done.map(({ sessionId: id, action: what, reason = "", restoredFrom, restoredSeq, lastSeq }) => ({
+        session: line(id), did: what, from: restoredFrom === undefined ? "" : line(restoredFrom), missing: lastSeq === undefined ? "" : lastSeq - restoredSeq, why: line(reason, 120),
+      }));
+      show(done.length === 0 ? "nothing is interrupted, and nothing is in the mirror alone" : `recovered ${count(done.length, "session")}`, rows);
+      return done;
+    }),
+
     export: action(async (options) => {
       const bundle = await store.export(options);
       say(`exported ${size(bundle.length)}. To the clipboard: copy(await ${hint("export()")})`);
@@ -211,9 +221,10 @@ export function createApi({ store, name, globalName, sessionId, voice, tools, re
 
     status: action(async () => {
       const status = await store.status();
-      const { backend, durability, level, connection, counts, interrupted } = status;
+      const { backend, durability, level, connection, counts, interrupted, mirror: second } = status;
       const holds = `${count(counts.sessions, "session")}, ${count(counts.checkpoints, "checkpoint")}, ${interrupted.length} interrupted`;
       say(`${backend} ${quote(status.name)}, scope ${quote(status.scope)}: durability ${durability}, stamps ${quote(level)}, connection ${connection}, ${holds}`);
+      if (second?.recoverable.length > 0) say(`${count(second.recoverable.length, "session")} of the mirror can come back: ${hint("recover()")}`);
       return status;
     }),
 
@@ -267,6 +278,7 @@ function helpLines(globalName) {
     ["log()", "the newest operations"],
     ["sessions()", "all sessions; select(-1) chooses one, select() follows the page"],
     ["verify(), status()", "check every record; how durable the store is"],
+    ["recover()", "finish what was interrupted; bring back what only the mirror has"],
     ["export()", "everything as one text"],
     ["tools()", "the tools the application has registered"],
     ["syncStatus(), forceSync()", "the version vector; there is no replica yet"],

@@ -1,5 +1,6 @@
 import type {
   Checkpoint, CheckpointSummary, Diff, ExportOptions, Operation, Restored, RestoredTo, RestoreOptions, RollbackOptions, Session, SessionState, SessionSummary, Status, Turnmark,
+  Recovered,
   VerifyReport,
 } from "./index.js";
 
@@ -79,6 +80,8 @@ export interface HarnessDevToolsAPI {
   /** The newest operations of the shown session, or of the one given. */
   log(sessionId?: string): Promise<Operation[]>;
   verify(): Promise<VerifyReport>;
+  /** See {@link Turnmark.recover}. */
+  recover(options?: { drop?: boolean }): Promise<Recovered[]>;
   status(): Promise<Status>;
   export(options?: ExportOptions): Promise<string>;
 

@@ -3,7 +3,7 @@ import { checkFunction, checkOneOf } from "./check.js";
 
 const EVENTS = [
   "checkpoint.created", "session.changed", "session.deleted", "restored", "run.started", "run.ended", "turn.ended", "stream", "stream.failed",
-  "connection", "suspect", "healed", "data.lost", "blocked",
+  "connection", "suspect", "healed", "data.lost", "data.recoverable", "blocked",
 ];
 /** After these, what a preview shows of the host's files may be another. */
 const RELOADING = ["restored", "turn.ended"];
@@ -64,10 +64,12 @@ export function deliver(listener, payload) {
 export class Hub {
   /** Stores' {@link Listeners}. */
   audience = new Set();
-  /** What was lost before this engine opened, kept for those who listen later. */
-  lost = null;
+  /** What whoever listens later hears too: of what was lost, and of what can come back. */
+  #news = new Map();
   /** Remembers outside of IndexedDB what was written. */
   witness = null;
+  /** A promise of the second copy outside of IndexedDB, or of `null`. */
+  mirror = Promise.resolve(null);
   /** Counts up with every restore and every end of a turn, of any tab. */
   reloadKey = 0;
   #engine = null;
@@ -89,8 +91,8 @@ export class Hub {
     if (sessions.length === 0) return;
     const list = sessions.slice(0, 3).map(({ sessionId }) => JSON.stringify(sessionId)).join(", ");
     const why = this.lost?.message ?? "the browser has lost data of this store";
-    this.lost = { message: `${why}: ${sessions.length} session${sessions.length === 1 ? "" : "s"} hold less than before (${list}${sessions.length > 3 ? ", ..." : ""})`, sessions };
-    this.tell("data.lost", this.lost);
+    const told = { message: `${why}: ${sessions.length} ${sessions.length === 1 ? "session holds" : "sessions hold"} less than before (${list}${sessions.length > 3 ? ", ..." : ""})`, sessions };
+    this.remember("data.lost", told);
     await this.witness.forget(sessions.map(({ sessionId }) => sessionId));
     for (const { sessionId, foundSeq } of sessions) if (foundSeq !== null) this.witness.note(sessionId, foundSeq);
   }
@@ -99,7 +101,24 @@ export class Hub {
   join(listeners) {
     if (this.audience.has(listeners)) return;
     this.audience.add(listeners);
-    if (this.lost) listeners.emit("data.lost", this.lost);
+    for (const [event, payload] of this.#news) listeners.emit(event, payload);
+  }
+
+  /** What is known of an event for those who listen later; `null` where it has not happened. */
+  news(event) {
+    return this.#news.get(event) ?? null;
+  }
+
+  /** What was lost before this engine opened, if anything. */
+  get lost() {
+    return this.news("data.lost");
+  }
+
+  /** Tells of something that those who listen later hear too; with `null`, that it is so no more. */
+  remember(event, payload) {
+    if (payload === null) return void this.#news.delete(event);
+    this.#news.set(event, payload);
+    this.tell(event, payload);
   }
 
   /** Tells which message ids the operation in flight will leave in a session. */
@@ -153,8 +172,8 @@ export class Hub {
   }
 
   #emit(type, payload) {
-    if (type === "data.lost") this.lost = payload;
-    if (payload !== null) this.tell(type, payload);
+    if (type === "data.lost") this.remember(type, payload);
+    else if (payload !== null) this.tell(type, payload);
   }
 
   /** The public payload, or a promise of it; `null` when nobody wants it. */

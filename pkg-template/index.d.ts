@@ -267,6 +267,12 @@ export interface OpenOptions extends SaverOptions {
   retention?: "keep-all" | "apploop";
   /** Shortest time between two saves of a growing message, in milliseconds, at least 16. Default 250. */
   streamInterval?: number;
+  /**
+   * A second copy of the newest 20 checkpoints of each session, in files outside of IndexedDB (of a storage bucket where the browser has them), written in
+   * the background at most once a second: what a browser leaves that throws its databases away. Default `true`, with a budget of 64 MB; sessions that
+   * were changed last stay in it. The first to open a store on a page decides.
+   */
+  mirror?: boolean | { /** Bytes. */ budget?: number };
 }
 
 /**
@@ -729,6 +735,45 @@ export interface LostSession {
   readonly foundSeq: number | null;
 }
 
+/** A session that the mirror has, and the database not, or not as far. */
+export interface RecoverableSession extends LostSession {
+  /** `seq` of the newest checkpoint in the mirror: what {@link Turnmark.recover} brings back. Where it is less than `lastSeq`, what is between is gone. */
+  readonly mirroredSeq: number;
+  /** When that was mirrored, in epoch milliseconds. */
+  readonly mirroredAt: number;
+}
+
+/** How the mirror stands. It is one for each scope, kept by one tab. */
+export interface MirrorStatus {
+  readonly sessions: number;
+  readonly bytes: number;
+  readonly budget: number;
+  /** Whether something could not be mirrored for lack of room in the budget, or on the disk. */
+  readonly full: boolean;
+  /** What only the mirror has. It stays there until {@link Turnmark.recover} brings it back, or the session is deleted. */
+  readonly recoverable: RecoverableSession[];
+}
+
+/** What {@link Turnmark.recover} did. */
+export type Recovered =
+  | { sessionId: string; checkpointId: string; action: "finalized" | "dropped" }
+  | {
+      /** The session: the same id, or a new one where there is another session of that id. */
+      sessionId: string;
+      /** Its newest checkpoint. */
+      checkpointId: string;
+      action: "restored";
+      /** Its id before. */
+      restoredFrom: string;
+      checkpoints: number;
+      messages: number;
+      /** `seq` of its newest checkpoint, and of the newest that is known to have been there: what is between is gone. */
+      restoredSeq: number;
+      lastSeq: number;
+    }
+  /** The mirror's copy could not be read or written; it stays in the mirror. */
+  | { sessionId: string; action: "failed"; reason: string };
+
 export interface Status {
   readonly name: string;
   readonly scope: string;
@@ -749,6 +794,8 @@ export interface Status {
   readonly dataLost: boolean;
   /** The sessions that held more, as far as is known. */
   readonly lost: LostSession[];
+  /** The second copy in files outside of IndexedDB; `null` where there is none (`mirror: false`, memory, or a page cannot keep files). */
+  readonly mirror: MirrorStatus | null;
   /** Why the database is not trusted just now, or `null`. Until it is healed, stamps say `os`. */
   readonly suspect: string | null;
   /** The newest healing by this page: `at` is epoch milliseconds, `milliseconds` what it took. */
@@ -825,6 +872,8 @@ export interface TurnmarkEvents {
    * as a witness outside of IndexedDB remembers (the newest 200 sessions, up to about a second before).
    */
   "data.lost": { message: string; sessions: LostSession[] };
+  /** Sessions that are only in the mirror. Tell the user, and call {@link Turnmark.recover}. Comes a moment after the store is open. */
+  "data.recoverable": { sessions: RecoverableSession[] };
   /** Another tab's old version keeps this one from upgrading. */
   "blocked": { message: string };
 }
@@ -866,8 +915,11 @@ export interface Turnmark {
   status(): Promise<Status>;
   /** Reads and checks every record. One bad record never hides the others. */
   verify(): Promise<VerifyReport>;
-  /** Finalizes what is interrupted (or drops it), in every session, and says which. Never done silently. See {@link Session.recover}. */
-  recover(options?: { drop?: boolean }): Promise<{ sessionId: string; checkpointId: string; action: "finalized" | "dropped" }[]>;
+  /**
+   * Finalizes what is interrupted (or drops it), in every session (see {@link Session.recover}), then brings back the sessions that only the
+   * mirror has (`status().mirror.recoverable`), and says what it did. A session that is there is not written over. Never done silently.
+   */
+  recover(options?: { drop?: boolean }): Promise<Recovered[]>;
   /** A self-contained bundle, as the text of a JSON file. */
   export(options?: ExportOptions): Promise<string>;
   /** Checks a bundle whole, then imports it in one transaction, or not at all. */

@@ -37,15 +37,26 @@ class Shared {
       this.hub.attach(opened, witness);
       // Before anything is written: what is lost must not look like what is new.
       if (witness) await this.hub.hearWitness(await remembered);
+      if (witness && options.mirror > 0) this.hub.mirror = mirror(options, opened, this.hub);
       return opened;
     });
+  }
+}
+
+/** Its second copy; `null` where the module cannot be loaded. Nobody waits for it. */
+async function mirror({ name, scope, mirror: budget }, engine, hub) {
+  try {
+    const { Mirror } = await import("./mirror.js");
+    return new Mirror({ name, scope, budget }, engine, hub);
+  } catch {
+    return null;
   }
 }
 
 /**
  * A share in the engine of a store, opened when this is its first.
  *
- * @param {{ name: string, scope: string, backend: string, durability: string, maxCheckpoints: number, retention: string }} options
+ * @param {{ name: string, scope: string, backend: string, durability: string, maxCheckpoints: number, retention: string, mirror: number }} options
  * @param {number} timeout in milliseconds
  * @param {(listener: (event: object) => void) => Promise<object>} openEngine
  * @param {import("./events.js").Listeners | null} listeners whoever listens already hears that the opening is blocked
@@ -90,7 +101,11 @@ async function release(key, shared) {
   shared.users -= 1;
   if (shared.users > 0) return;
   const { engines } = registry();
-  const ended = shared.engine.then((engine) => Promise.all([engine.close(), shared.hub.witness?.leave()])).finally(() => engines.delete(key));
+  const leave = async (engine) => {
+    await Promise.all([shared.hub.witness?.leave(), shared.hub.mirror.then((copy) => copy?.leave())]);
+    await engine.close();
+  };
+  const ended = shared.engine.then(leave).finally(() => engines.delete(key));
   // Whoever waits for the end does not care how it went; the closer hears of it.
   shared.closed = ended.catch(() => {});
   await ended;

@@ -3,6 +3,8 @@ import { checkBoolean, checkCount, checkFunction, checkObject, checkOneOf, check
 export const DEFAULT_NAME = "turnmark";
 /** Milliseconds between two saves of a growing message. */
 export const STREAM_INTERVAL = 250;
+/** Bytes of the second copy outside of IndexedDB. */
+const MIRROR_BUDGET = 64_000_000;
 /** Less than a frame would only keep the disk busy. */
 const MIN_INTERVAL = 16;
 /** A longer timer fires at once. */
@@ -24,7 +26,14 @@ export function checkSettings(options) {
     retention: ifGiven(given.retention, checkOneOf, ["keep-all", "apploop"], "retention") ?? "keep-all",
     streamInterval: ifGiven(given.streamInterval, checkCount, "streamInterval", MIN_INTERVAL, MAX_TIMEOUT) ?? STREAM_INTERVAL,
     files: ifGiven(given.files, checkHost) ?? null,
+    mirror: ifGiven(given.mirror, checkMirror) ?? MIRROR_BUDGET,
   };
+}
+
+/** The budget of the mirror, in bytes; 0: there is none. */
+function checkMirror(mirror) {
+  if (typeof mirror === "boolean") return mirror ? MIRROR_BUDGET : 0;
+  return ifGiven(checkObject(mirror, "mirror").budget, checkCount, "mirror.budget") ?? MIRROR_BUDGET;
 }
 
 /** The host's own files. Its methods are called on it, so it may be an instance of a class. */

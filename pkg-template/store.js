@@ -116,8 +116,8 @@ export class Store {
 
   on(event, listener) {
     const stop = this.#listeners.on(event, listener);
-    const lost = event === "data.lost" && this.#hub?.lost;
-    if (lost) queueMicrotask(() => deliver(listener, lost));
+    const news = this.#hub?.news(event);
+    if (news) queueMicrotask(() => deliver(listener, news));
     // A listener alone is reason enough to open: it wants to hear of other tabs. The next call tells of a failure.
     else if (!this.#closing) this.open().catch(() => {});
     return stop;
@@ -311,17 +311,19 @@ export class Store {
     if (seen?.epoch === from) this.know(session, epoch, ids ?? seen.ids);
   }
 
-  /** Makes an end of what was interrupted: in one session, or with `null` in all. */
+  /** Makes an end of what was interrupted: in one session, or with `null` in all, and then brings back what only the mirror has. */
   async recover(options, session) {
     const drop = ifGiven(checkOptions(options).drop, checkBoolean, "drop") ?? false;
     const call = (work) => (session === null ? this.alone(work) : this.onSessions([session], work));
-    return call(async (engine) => {
+    return call(async (engine, hub) => {
       const done = await engine.recover(drop, session);
-      return done.map(({ from, epoch, runId, ...recovered }) => {
+      const back = session === null ? await (await hub.mirror)?.bringBack() : null;
+      const ended = done.map(({ from, epoch, runId, ...recovered }) => {
         // A finalized state is what it was. One that an answer was added to, or that went back, must be looked at.
         if (recovered.action === "finalized" && runId == null) this.#follow(recovered.sessionId, from, epoch);
         return recovered;
       });
+      return ended.concat(back ?? []);
     });
   }
 
@@ -335,7 +337,8 @@ export class Store {
     return this.onSessions([session], async (engine, hub) => {
       // First, or a page that dies between the two would take it for lost.
       await hub.witness?.forget([session]);
-      await engine.deleteSession(session);
+      const work = () => engine.deleteSession(session);
+      await ((await hub.mirror)?.forget(session, work) ?? work());
       this.forget(session);
     });
   }

@@ -8,6 +8,7 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::session::Session;
 use crate::plan::bundle::{self, Bundle};
 use crate::plan::diff::{self, Diff, Place};
+use crate::plan::mirror::{self, Seen, Share};
 use crate::plan::read::{self, Contents, List, Loaded, Page};
 use crate::plan::status::{self, Preview, Question, Status};
 use crate::plan::verify::{self, Report};
@@ -120,5 +121,15 @@ impl<S: Storage> Engine<S> {
     pub async fn export(&self, only: Option<&[SessionId]>) -> Result<Bundle<S::Text>> {
         let access = Access::read(HISTORY);
         self.storage.run(access, |view| bundle::export(view, &self.scope, only)).await
+    }
+
+    /// What a mirror is given of a session: the newest `most` headers, and what they reach beyond a checkpoint that it has.
+    /// `None` when there is nothing in the session.
+    ///
+    /// # Errors
+    /// `RecordUnreadable`.
+    pub async fn share(&self, session: &SessionId, after: Option<Seen>, most: u32) -> Result<Option<Share<S::Text>>> {
+        let access = Access::read(HISTORY);
+        self.storage.run(access, |view| mirror::share(view, &self.scope, session, after, most)).await
     }
 }

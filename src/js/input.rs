@@ -16,6 +16,7 @@ use crate::plan::bundle::Bundle;
 use crate::plan::diff::Place;
 use crate::plan::inspect;
 use crate::plan::log::Incoming;
+use crate::plan::mirror::Seen;
 use crate::plan::parts::Named;
 use crate::plan::read::{Before, Filter, List};
 use crate::plan::turn::Begin;
@@ -184,6 +185,11 @@ pub fn parts_or_all(value: &JsValue) -> Result<Vec<Part>> {
 /// A bundle, whatever else is in the object. What it says is checked by the engine.
 pub fn bundle(value: JsValue) -> Result<Bundle<JsText>> {
     from_js(value).map_err(|error| inspect::bad(error.to_string()))
+}
+
+/// What a mirror has, if anything.
+pub fn seen(value: JsValue) -> Result<Option<Seen>> {
+    from_js(value).map_err(|_| invalid("seen", "what a mirror has"))
 }
 
 /// Marks a place in a listing, as opposed to an id; no id holds a control character.

@@ -14,6 +14,7 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::session::{Run, Session};
 use crate::plan::bundle::{Bundle, Imported};
 use crate::plan::diff::{Diff, KeyChange, MessageChange};
+use crate::plan::mirror::Share;
 use crate::plan::objects::Value;
 use crate::plan::sessions::Opened;
 use crate::plan::status::{Preview, Status, Unfinished};
@@ -232,6 +233,12 @@ pub fn recovered(done: &[(SessionId, Done)], dropped: bool) -> JsValue {
 /// A bundle.
 pub fn bundle(bundle: &Bundle<JsText>) -> Answer {
     serialize(bundle)
+}
+
+/// What a mirror is given.
+pub fn share(share: Option<&Share<JsText>>) -> Answer {
+    let Some(Share { bundle, whole }) = share else { return Ok(JsValue::UNDEFINED) };
+    Ok(Plain::new().with("whole", *whole).with("bundle", serialize(bundle)?).into())
 }
 
 /// What was imported.

@@ -5,7 +5,9 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
 use super::{JsEngine, command, error, input, output, reports};
+use crate::error::Result;
 use crate::ids::{CheckpointId, SessionId};
+use crate::plan::bundle;
 use crate::plan::change::Change;
 use crate::plan::restore::Target;
 
@@ -13,7 +15,7 @@ use crate::plan::restore::Target;
 impl JsEngine {
     /// Begins a turn.
     pub fn begin(&self, session: &str, options: &JsValue, about: &JsValue, expect: Option<f64>) -> Promise {
-        let parsed: crate::error::Result<_> = (|| {
+        let parsed: Result<_> = (|| {
             let step = input::step(about)?;
             let (messages, set, remove) = (Vec::new(), Vec::new(), Vec::new());
             let change = Change::Append { keep: None, messages, set, remove, ui: step.ui };
@@ -49,6 +51,24 @@ impl JsEngine {
         let known = names.iter().zip(numbers).filter_map(|(name, last)| Some((SessionId::parse(name).ok()?, last)));
         command(&self.0, Ok(known.collect::<Vec<_>>()), |inner, known| async move {
             Ok(reports::missing(&inner.engine.missing(&known).await?))
+        })
+    }
+
+    /// What a mirror is given of a session, beyond a checkpoint that it has; `undefined` when there is nothing.
+    pub fn share(&self, session: &str, seen: JsValue, most: u32) -> Promise {
+        let parsed = (|| Ok((SessionId::parse(session)?, input::seen(seen)?)))();
+        command(&self.0, parsed, move |inner, (session, after)| async move {
+            reports::share(inner.engine.share(&session, after, most).await?.as_ref())
+        })
+    }
+
+    /// Restores a session from what a mirror was given of it, oldest first; one of its id that is there stays as it is.
+    #[wasm_bindgen(js_name = bringBack)]
+    pub fn bring_back(&self, parts: Vec<JsValue>) -> Promise {
+        let parsed = parts.into_iter().map(input::bundle).collect::<Result<Vec<_>>>();
+        command(&self.0, parsed, |inner, parts| async move {
+            let bundle = bundle::together(parts);
+            Ok(reports::imported(&inner.engine.import(&bundle, bundle::OnExisting::Rename).await?))
         })
     }
 

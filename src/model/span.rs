@@ -186,6 +186,23 @@ impl Coverage {
         spans.iter().all(|span| span.1 <= span.2 && (span.is_empty() || held(span)))
     }
 
+    /// What is reached here and not there, log by log.
+    #[must_use]
+    pub fn beyond(&self, there: &Coverage) -> Spans {
+        let mut out = Spans::default();
+        for log in self.logs() {
+            for (from, to) in self.ranges(log) {
+                let mut at = from;
+                for (low, high) in there.ranges(log) {
+                    out.push(Span(log.clone(), at, low.min(to)));
+                    at = at.max(high.min(to));
+                }
+                out.push(Span(log.clone(), at, to));
+            }
+        }
+        out
+    }
+
     /// The logs that are reached at all, by id.
     pub fn logs(&self) -> impl Iterator<Item = &LogId> {
         self.0.keys()

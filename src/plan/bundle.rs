@@ -14,10 +14,10 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::hash::Hash;
 use crate::model::session::Session;
 use crate::model::sorted::{Map, Set};
-use crate::model::span::{Coverage, Span, Spans};
+use crate::model::span::{Coverage, Spans};
 use crate::plan::log::{self, Entry};
 use crate::plan::{collect, head, inspect, objects};
-use crate::store::{Pause, Plan, Planned, Request, View};
+use crate::store::{Pause, Plan, Planned, Request, View, both};
 
 pub use crate::plan::import::{Imported, OnExisting, plan as import};
 
@@ -112,13 +112,21 @@ pub fn export<T: Text>(view: &View<T>, scope: &ScopeId, only: Option<&[SessionId
     Ok(Plan::read(bundle))
 }
 
-/// One session with everything it reaches.
-struct Part<T> {
-    session: Session,
-    checkpoints: Vec<Checkpoint<T>>,
-    writes: Vec<(u32, TaskId, i32, Write<T>)>,
-    entries: Vec<(LogId, u32, Entry<T>)>,
-    objects: Vec<(Hash, Vec<Object<T>>)>,
+/// A pending write: place of its checkpoint, task, index, value.
+pub type Pending<T> = (u32, TaskId, i32, Write<T>);
+
+/// One session with what it reaches.
+pub struct Part<T> {
+    /// Its head.
+    pub session: Session,
+    /// Its headers.
+    pub checkpoints: Vec<Checkpoint<T>>,
+    /// Its pending writes.
+    pub writes: Vec<Pending<T>>,
+    /// Messages, each with its place.
+    pub entries: Vec<(LogId, u32, Entry<T>)>,
+    /// Objects with all their pieces.
+    pub objects: Vec<(Hash, Vec<Object<T>>)>,
 }
 
 fn gather<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<Part<T>> {
@@ -126,7 +134,7 @@ fn gather<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<P
     let session = Session { opened: 0, ..head::session(view, scope, id)?.without_writer() };
     let (headers, pending) = (Range::checkpoints(scope, id), Range::session_writes(scope, id));
     let all = |range: &Range| Request::Rows { range: range.clone(), limit: None };
-    view.want([all(&headers), all(&pending), Request::Keys(pending.clone())])?;
+    view.want([all(&headers), all(&pending), Request::Keys(pending)])?;
     let mut rows: Vec<Rc<Row<T>>> = vec![Rc::new(Row::Session(session.clone()))];
     let mut reached = Coverage::default();
     reached.add(&session.state.spans);
@@ -140,30 +148,50 @@ fn gather<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<P
         checkpoints.push(cp.clone());
         rows.push(row.clone());
     }
+    let writes = pending_writes(view, scope, id)?;
+    rows.extend(writes.iter().map(|(.., write)| Rc::new(Row::Write(write.clone()))));
+    let hashes = reach(view, &rows, &reached)?;
+    let entries = placed(view, &reached.beyond(&Coverage::default()))?;
+    let objects = wholes(view, &hashes)?;
+    Ok(Part { session, checkpoints, writes, entries, objects })
+}
+
+/// The pending writes of a session.
+///
+/// # Errors
+/// `Need`; `RecordUnreadable`.
+pub fn pending_writes<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<Vec<Pending<T>>> {
+    let pending = Range::session_writes(scope, id);
+    let (rows, keys) = both(view.rows(pending.clone(), None), view.keys(pending))?;
     let mut writes = Vec::new();
-    for (read, key) in view.rows(pending.clone(), None)?.iter().zip(view.keys(pending)?.iter()) {
-        let row = read.row()?;
+    for (read, key) in rows.iter().zip(keys.iter()) {
         let (Row::Write(write), Some(seq), Some(task), Some(Piece::Number(index))) =
-            (&**row, key.number(2), key.text(3), key.pieces.get(4))
+            (&**read.row()?, key.number(2), key.text(3), key.pieces.get(4))
         else {
             return Err(Error::unreadable(key, "it is not a pending write").into());
         };
         let index = i32::try_from(*index).map_err(|_| Error::unreadable(key, "its place is out of range"))?;
         writes.push((seq, TaskId::parse(task)?, index, write.clone()));
-        rows.push(row.clone());
     }
-    let hashes = reach(view, &rows, &reached)?;
-    let mut spans = Spans::default();
-    for log in reached.logs() {
-        for (from, to) in reached.ranges(log) {
-            spans.push(Span(log.clone(), from, to));
-        }
-    }
+    Ok(writes)
+}
+
+/// The messages of a list, each with its place.
+///
+/// # Errors
+/// `Need`; `RecordUnreadable`.
+pub fn placed<T: Text>(view: &View<T>, spans: &Spans) -> Planned<Vec<(LogId, u32, Entry<T>)>> {
     let places = spans.places().map(|(log, seq)| (log.clone(), seq));
-    let entries = places.zip(log::entries(view, &spans)?).map(|((log, seq), entry)| (log, seq, entry)).collect();
+    Ok(places.zip(log::entries(view, spans)?).map(|((log, seq), entry)| (log, seq, entry)).collect())
+}
+
+/// Objects with all their pieces.
+///
+/// # Errors
+/// `Need`; `RecordUnreadable`.
+pub fn wholes<T: Text>(view: &View<T>, hashes: &Set<Hash>) -> Planned<Vec<(Hash, Vec<Object<T>>)>> {
     objects::want_whole(view, hashes.iter().copied())?;
-    let objects = hashes.iter().map(|hash| Ok((*hash, objects::whole(view, *hash)?))).collect::<Planned<Vec<_>>>()?;
-    Ok(Part { session, checkpoints, writes, entries, objects })
+    hashes.iter().map(|hash| Ok((*hash, objects::whole(view, *hash)?))).collect()
 }
 
 /// The objects that rows reach, asking for the references of the logs and values concerned only.
@@ -184,7 +212,7 @@ fn reach<T: Text>(view: &View<T>, rows: &[Rc<Row<T>>], reached: &Coverage) -> Pl
 
 impl<T: Text> Part<T> {
     /// A bundle of this session alone.
-    fn bundle(self) -> Bundle<T> {
+    pub fn bundle(self) -> Bundle<T> {
         let mut bundle = Bundle::empty();
         for (seq, task, index, write) in self.writes {
             bundle.writes.push((self.session.id.clone(), seq, task, index, write));
@@ -209,6 +237,19 @@ fn runs<T: Text>(entries: Vec<(LogId, u32, Entry<T>)>) -> Vec<(LogId, Messages<T
         log::pack(entries).into_iter().map(move |(run, _)| (log.clone(), run)).collect::<Vec<_>>()
     };
     logs.into_iter().flat_map(pack).collect()
+}
+
+/// Puts together what a mirror was given of one session, oldest first: the newest books, and all the content.
+#[must_use]
+pub fn together<T: Text>(parts: Vec<Bundle<T>>) -> Bundle<T> {
+    let last = parts.len().saturating_sub(1);
+    let mut bundle = Bundle::empty();
+    let only_content = |(at, part): (usize, Bundle<T>)| match at {
+        _ if at == last => part,
+        _ => Bundle { messages: part.messages, objects: part.objects, ..Bundle::empty() },
+    };
+    join(&mut bundle, parts.into_iter().enumerate().map(only_content).collect());
+    bundle
 }
 
 /// Puts single sessions together. What they share is in it once.

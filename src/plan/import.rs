@@ -50,11 +50,15 @@ pub fn plan<T: Text>(
     stamp: &Stamp,
 ) -> Planned<Plan<T, Imported>> {
     let here = Range::sessions(scope);
-    view.want(bundle.sessions.iter().map(|session| Request::Row(Key::session(scope, &session.id))))?;
+    view.want(bundle.sessions.iter().flat_map(|Session { id, .. }| {
+        [Request::Row(Key::session(scope, id)), Request::Keys(Range::checkpoints(scope, id))]
+    }))?;
     let mut imported = Imported { skipped: bundle.omitted.clone(), ..Imported::default() };
     let mut names: Map<&SessionId, SessionId> = Map::new();
     for session in &bundle.sessions {
-        let exists = view.raw(Key::session(scope, &session.id))?.is_some();
+        // One whose own record was lost has its checkpoints still.
+        let exists = view.raw(Key::session(scope, &session.id))?.is_some()
+            || !view.keys(Range::checkpoints(scope, &session.id))?.is_empty();
         match on {
             _ if !exists => _ = names.insert(&session.id, session.id.clone()),
             OnExisting::Rename => _ = names.insert(&session.id, stamp.session_for(&session.id)),

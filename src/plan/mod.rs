@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod log;
 pub mod marks;
 pub mod merge;
+pub mod mirror;
 pub mod objects;
 pub mod parts;
 pub mod pending;

@@ -42,6 +42,7 @@ mod damage;
 mod forking;
 mod lookup;
 mod marks;
+pub(crate) mod mirroring;
 mod pending;
 mod racing;
 mod reading;

@@ -893,6 +893,36 @@ test("when the browser throws the data away while the page is open, the page say
   assert.match(await page.getByTestId("notices").textContent(), /deleted|lost|threw/i);
 });
 
+test("chats that are gone come back from the second copy, by one click", async (t) => {
+  const { page, db } = await demo(t);
+  await page.getByTestId("composer").fill("Count to 3");
+  await page.keyboard.press("Enter");
+  await stored(page, 2);
+  const before = await texts(page);
+  // The mirror is a second behind.
+  await page.evaluate(async () => {
+    let known = 0;
+    for (let left = 200, same = 0; same < 15; left -= 1) {
+      if (left === 0) throw new Error("the mirror does not come to rest");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const { mirror } = await window.__HARNESS_DEVTOOLS__.status();
+      same = mirror.sessions === 1 && mirror.bytes === known ? same + 1 : 0;
+      known = mirror.bytes;
+    }
+  });
+  await page.getByTestId("open-storage").click();
+  await page.getByTestId("storage-mirror").filter({ hasText: "checkpoints of 1 chat" }).waitFor();
+  // A page of the same origin that holds no store.
+  await page.route("**/favicon.ico", (route) => route.fulfill({ status: 204 }));
+  await page.goto(await page.evaluate(() => document.querySelector("script[src]").src));
+  await page.evaluate((name) => new Promise((resolve) => { indexedDB.deleteDatabase(name).onsuccess = resolve; }), db);
+  await page.goto(`${origin}/?db=${db}&pace=0`);
+  await page.getByTestId("notice-action").filter({ hasText: "Bring it back" }).click();
+  await shown(page, 2);
+  assert.deepEqual(await texts(page), before);
+  await page.getByTestId("notice").filter({ hasText: "1 chat brought back, whole." }).waitFor();
+});
+
 test("no request has left the origin", () => {
   // The demo's own promise: nothing leaves this page. What every test above has asked for is looked at here.
   assert.deepEqual(strangers, []);

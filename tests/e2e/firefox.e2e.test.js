@@ -28,6 +28,32 @@ describe("Firefox", { skip: LEFT_OUT, timeout: 300_000 }, () => {
   before(async () => { lab = await Lab.start(launch); });
   after(() => lab.close());
 
+  test("what is gone from the database comes back from the mirror", async (t) => {
+    const name = lab.fresh("mirror");
+    const page = await lab.tab(t, name);
+    const result = await page.evaluate(async (database) => {
+      await exchange(1);
+      await exchange(2);
+      const { MirrorFiles } = await import("/pkg/mirror-files.js");
+      const { open } = await import("/pkg/index.js");
+      const before = JSON.stringify(await session.messages());
+      const newest = (await session.get()).checkpoint.id;
+      const seen = async () => {
+        const [chain] = await (await MirrorFiles.open(database, "default")).chains();
+        return chain && (await (await MirrorFiles.open(database, "default")).read(chain)).bundles.at(-1).sessions[0].head.id;
+      };
+      for (let left = 400; left > 0 && (await seen().catch(() => null)) !== newest; left -= 1) await new Promise((resolve) => setTimeout(resolve, 25));
+      await store.close();
+      await new Promise((resolve) => { indexedDB.deleteDatabase(database).onsuccess = resolve; });
+      const anew = await open({ name: database });
+      const [done] = await anew.recover();
+      const after = JSON.stringify(await (await anew.session(done.sessionId)).messages());
+      await anew.close();
+      return [done.action, done.sessionId === session.id, done.lastSeq - done.restoredSeq, after === before];
+    }, name);
+    assert.deepEqual(result, ["restored", true, 0, true]);
+  });
+
   test("turns are there after a reload, with every kind of value; a restore is undone and redone after another", async (t) => {
     // P-07, A-20, R12.
     const name = lab.fresh("reload");

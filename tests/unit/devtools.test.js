@@ -269,6 +269,8 @@ test("P-18 each further action does what it says and prints it", async () => {
   assert.equal(out.tables().at(-1)[0].operation, "append");
   assert.equal((await api.verify()).ok, true);
   assert.match(said(), /^turnmark: all is well: /);
+  assert.deepEqual(await api.recover(), []);
+  assert.match(said(), /nothing is interrupted, and nothing is in the mirror alone/);
   assert.equal((await api.status()).backend, "memory");
   assert.match(said(), /^turnmark: memory "devtools"/);
   assert.equal(typeof (await api.export()), "string");

@@ -2,10 +2,11 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useHarnessDevTools, useTurnmark } from "turnmark/react";
 import { isImage } from "./attachments.js";
+import { backupOf } from "./backups.js";
 import { ChatPane } from "./ChatPane.jsx";
 import { CompareDialog } from "./CompareDialog.jsx";
 import { Dialog } from "./Dialog.jsx";
-import { excerpt } from "./format.js";
+import { excerpt, plural } from "./format.js";
 import { Icon } from "./icons.jsx";
 import { ImportDialog } from "./ImportDialog.jsx";
 import { useNotices } from "./notices.jsx";
@@ -67,6 +68,11 @@ export function App() {
     notices.say("This chat was deleted in another tab.");
   }), [store, sessionId, select, notices]);
   useEffect(() => store.on("data.lost", ({ message }) => notices.fail({ code: "DataLost", message })), [store, notices]);
+  // Goes on with the folder that was picked before.
+  useEffect(() => void backupOf(store), [store]);
+  useEffect(() => store.on("data.recoverable", ({ sessions }) => {
+    notices.fail({ code: "Recoverable", message: `${plural(sessions.length, "chat")} of this site ${sessions.length === 1 ? "is" : "are"} not in its database any more` }, [{ label: sessions.length === 1 ? "Bring it back" : "Bring them back", run: actions.bringBack }]);
+  }), [store, notices, actions]);
 
   const guarded = useMemo(() => {
     const when = (action) => () => sessionId !== null && action();

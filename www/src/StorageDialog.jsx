@@ -1,6 +1,7 @@
 // Who answers, and what the store and the browser say about the data: how much, how safe, and whether it is whole.
 import { useCallback, useEffect, useState } from "react";
 import { useTurnmark } from "turnmark/react";
+import { Backup } from "./Backup.jsx";
 import { Dialog } from "./Dialog.jsx";
 import { EndpointSettings } from "./EndpointSettings.jsx";
 import { explain } from "./errors.js";
@@ -66,6 +67,10 @@ export function StorageDialog({ onClose, open }) {
               {persistedText(status.persisted, asked)}
               {status.persisted === false && <button type="button" className="button small" disabled={busy !== null} onClick={persist} data-testid="persist">Keep my data</button>}
             </dd>
+            <dt>Second copy</dt>
+            <dd data-testid="storage-mirror"><SecondCopy mirror={status.mirror} /></dd>
+            <dt>Backup</dt>
+            <dd data-testid="storage-backup"><Backup /></dd>
             <dt>Integrity</dt>
             <dd>
               <Verified report={report} />
@@ -106,6 +111,13 @@ function Quota({ usage, quota }) {
       <meter min={0} max={1} low={0.7} high={0.9} optimum={0} value={share} aria-label="Share of the quota in use">{Math.round(share * 100)}%</meter>
     </div>
   );
+}
+
+function SecondCopy({ mirror }) {
+  if (mirror === null) return "This browser gives the page no files to keep one in.";
+  const { sessions, bytes: used, budget, full, recoverable } = mirror;
+  const words = `The newest checkpoints of ${plural(sessions, "chat")} in files beside the database, ${bytes(used)} of ${bytes(budget)}. `;
+  return <>{words}{full && "There was no room for all of them. "}{recoverable.length > 0 && <strong>{plural(recoverable.length, "chat")} can come back from there.</strong>}</>;
 }
 
 function persistedText(persisted, asked) {

@@ -6,6 +6,7 @@ const WORDS = {
   Conflict: ["Somebody else wrote here first", "Open the branch to go on with your own version."],
   ConnectionLost: ["The browser closed the database", "It is opened again with the next action. If that fails, reload this page."],
   DataLost: ["The browser threw this site's data away", "What you write from now on is kept. An exported bundle can be imported again."],
+  Recoverable: ["Chats can come back", "This site keeps a second copy beside its database."],
   Closed: ["The store is closed", "Reload this page."],
   Unavailable: ["This browser does not let this page store anything", "Allow site data for this page, or leave the private window."],
   Blocked: ["Another tab holds an older version open", "Close the other tabs of this page, then reload."],

@@ -15,6 +15,7 @@
 //                checkpoint-pin, compare-bar, timeline-more, devtools-hint
 //   dialogs      compare-dialog (diff-summary, diff-row with data-change, compare-swap), storage-dialog
 //                (storage-counts, storage-quota, storage-durability, storage-level, storage-persisted, persist,
+//                storage-mirror, storage-backup, backup-pick, backup-now,
 //                storage-runs, storage-interrupted, verify, verify-report with data-ok; endpoint, endpoint-state, endpoint-open,
 //                endpoint-address, endpoint-model, endpoint-key, endpoint-on, endpoint-off), import-dialog (import-file, import-progress, import-cancel, import-report, import-summary,
 //                import-repairs, import-skipped, import-open, import-error, import-rename, import-skip, import-done),

@@ -1,7 +1,7 @@
 // What the panes can do to the store, each with its notice and, where there is one, its way back.
 import { useMemo } from "react";
 import { focusComposer } from "./focus.js";
-import { excerpt, shortId } from "./format.js";
+import { excerpt, plural, shortId } from "./format.js";
 import { download } from "./importFile.js";
 
 const nameOf = ({ id, name }) => (name ? `“${excerpt(name, 40)}”` : shortId(id));
@@ -65,6 +65,14 @@ export function useActions({ store, sessionId, select, notices, ask, show }) {
       exportAll: () => attempt(async () => {
         download(`turnmark-${new Date().toISOString().slice(0, 10)}.json`, await store.export());
         notices.say("Exported every chat with its whole history into one file.");
+      }),
+      bringBack: () => attempt(async () => {
+        const done = await store.recover();
+        const back = done.filter(({ action }) => action === "restored");
+        const missing = back.filter(({ restoredSeq, lastSeq }) => restoredSeq < lastSeq).length;
+        for (const { action, reason } of done) if (action === "failed") notices.fail({ code: "Recoverable", message: `One chat could not be brought back: ${reason}` });
+        notices.say(`${plural(back.length, "chat")} brought back${missing > 0 ? `; of ${missing} the newest part is missing` : ", whole"}.`);
+        if (sessionId === null && back.length > 0) select(back.at(-1).sessionId);
       }),
     };
   }, [store, sessionId, select, notices, ask, show]);

@@ -1,6 +1,7 @@
 //! Random histories: any commands, by two tabs that know different things, with aborts, crashes and reloads. The engine must
 //! do what a naive model does, and keep each rule R1 to R13 at every step.
 
+mod mirrored;
 pub(crate) mod model;
 mod ops;
 mod rules;
@@ -77,7 +78,7 @@ fn retentions() -> impl Strategy<Value = Retention> {
 }
 
 /// Plays a history; `each` looks at the world before and after each command.
-fn play(retention: Retention, history: &[Turn], check: impl AsyncFn(&mut World, &Turn)) {
+fn play(retention: Retention, history: &[Turn], mut check: impl AsyncFnMut(&mut World, &Turn)) {
     pollster::block_on(async {
         let mut world = World::new(retention).await;
         for turn in history {
