@@ -1,14 +1,23 @@
 /** Checks of arguments, made before anything is touched. What an id may hold beyond being text is the engine's rule. */
-import { TurnmarkError, invalid } from "./errors.js";
+import { TurnmarkError, describe, invalid, isOurs } from "./errors.js";
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** The wasm boundary would turn half a surrogate pair into U+FFFD, and two ids into one. */
 export const isWellFormed = (text) => !LONE_SURROGATE.test(text);
 
+/** `Array.isArray` throws for a proxy that was revoked. */
+function isArray(value) {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
 function shown(value) {
   if (value === null) return "null";
-  return typeof value === "object" ? (Array.isArray(value) ? "an array" : "an object") : typeof value;
+  return typeof value === "object" ? (isArray(value) ? "an array" : "an object") : typeof value;
 }
 
 /** @param {string} what for example `"session id"` */
@@ -25,7 +34,7 @@ export function checkString(value, what) {
 }
 
 export function checkObject(value, what) {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw invalid(`${what} must be an object, not ${shown(value)}`);
+  if (value === null || typeof value !== "object" || isArray(value)) throw invalid(`${what} must be an object, not ${shown(value)}`);
   return value;
 }
 
@@ -33,11 +42,19 @@ export function checkObject(value, what) {
 export const checkOptions = (value, what = "options") => (value === undefined ? {} : checkObject(value, what));
 
 export function checkArray(value, what) {
-  if (!Array.isArray(value)) throw invalid(`${what} must be an array, not ${shown(value)}`);
+  if (!isArray(value)) throw invalid(`${what} must be an array, not ${shown(value)}`);
   return value;
 }
 
-export const checkStrings = (value, what) => checkArray(value, what).map((item, i) => checkString(item, `${what}[${i}]`));
+/** What a check makes of each element of an array. One by one, because `map` walks over the four billion holes that an array can have. */
+export function checkEach(value, what, check) {
+  checkArray(value, what);
+  const checked = [];
+  for (let i = 0; i < value.length; i += 1) checked.push(check(value[i], `${what}[${i}]`));
+  return checked;
+}
+
+export const checkStrings = (value, what) => checkEach(value, what, checkString);
 
 /** A whole number. Infinity and fractions are mistakes, not wishes. */
 export function checkCount(value, what, least = 0, most = Number.MAX_SAFE_INTEGER) {
@@ -63,3 +80,26 @@ export function checkFunction(value, what) {
 
 /** `undefined` stays; anything else is checked. */
 export const ifGiven = (value, check, ...rest) => (value === undefined ? undefined : check(value, ...rest));
+
+function refuse(thrown) {
+  if (isOurs(thrown)) throw thrown;
+  throw new TurnmarkError("InvalidArgument", `an argument could not be read (${describe(thrown)}); nothing was written`, { cause: thrown });
+}
+
+/** The method, failing with a TurnmarkError also where an accessor or a proxy in its arguments throws. */
+export function guarded(method) {
+  return (...args) => {
+    try {
+      const answer = method(...args);
+      return answer instanceof Promise ? answer.catch(refuse) : answer;
+    } catch (thrown) {
+      return refuse(thrown);
+    }
+  };
+}
+
+/** An object with each of its methods so. */
+export function guardedMethods(object) {
+  for (const [name, member] of Object.entries(object)) if (typeof member === "function") object[name] = guarded(member);
+  return object;
+}

@@ -4,7 +4,7 @@
  * A pure JSON value becomes its JSON. Anything else that can be kept exactly becomes "~" and the JSON of a tagged form.
  * All other values are refused with `NotStorable` and the place, before anything is written. `decode.js` reads both.
  */
-import { TurnmarkError, describe } from "./errors.js";
+import { TurnmarkError, describe, isOurs } from "./errors.js";
 import {
   isArrayBuffer, isBlob, isBuiltin, isDate, isDetached, isFile, isMap, isResizable, isSet, typedArrayName,
 } from "./brand.js";
@@ -18,6 +18,8 @@ export const MAX_BINARY = 64 * 1024 * 1024;
 /** Of the largest integer. Firefox and WebKit make none of more than 1,048,576 bits; Firefox reads none of more than 313,592 digits. */
 const MAX_BITS = 1_000_000;
 const TOO_LARGE = 1n << BigInt(MAX_BITS);
+/** So much of a value is written before its parts are remembered: a few objects that refer to each other often can make any length. */
+const UNREMEMBERED = 256 * 1024;
 
 const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, is } = Object;
 const { stringify } = JSON;
@@ -52,8 +54,21 @@ export function encode(value, path = "value", { dataUrls = false } = {}) {
     const text = "~" + writer.write(value, 0);
     return { text, binaries: writer.binaries, blobs: writer.blobs };
   } catch (error) {
-    if (error instanceof TurnmarkError) throw error;
+    if (isOurs(error)) throw error;
     throw writer.refusal(`could not be read (${describe(error)})`, error);
+  }
+}
+
+/** What became of the parts of one value, by their depth, which decides whether they are kept. */
+class Remembered {
+  #levels = [];
+
+  get(part, depth) {
+    return this.#levels[depth]?.get(part);
+  }
+
+  set(part, depth, result) {
+    (this.#levels[depth] ??= new Map()).set(part, result);
   }
 }
 
@@ -61,7 +76,7 @@ export function encode(value, path = "value", { dataUrls = false } = {}) {
 function asJson(value, dataUrls) {
   if ("toJSON" in ObjectPrototype || "toJSON" in ArrayPrototype) return null;
   try {
-    if (scan(value, 0, MAX_TEXT, dataUrls) < 0) return null;
+    if (scan(value, 0, MAX_TEXT, dataUrls, new Remembered()) < 0) return null;
     const text = stringify(value);
     return typeof text === "string" && text.length <= MAX_TEXT ? text : null;
   } catch {
@@ -75,7 +90,7 @@ function asJson(value, dataUrls) {
  *
  * @returns {number} what is left of the budget; negative when the value is not pure JSON, or too large
  */
-function scan(value, depth, budget, dataUrls) {
+function scan(value, depth, budget, dataUrls, sizes) {
   switch (typeof value) {
     case "string": return dataUrls && mayBeDataUrl(value) ? -1 : budget - value.length - 2;
     case "boolean": return budget - 4;
@@ -85,7 +100,16 @@ function scan(value, depth, budget, dataUrls) {
   }
   if (value === null) return budget - 4;
   if (depth >= MAX_DEPTH) return -1;
-  if (isArray(value)) return scanArray(value, depth, budget - 2, dataUrls);
+  if (MAX_TEXT - budget < UNREMEMBERED) return scanParts(value, depth, budget, dataUrls, sizes);
+  const known = sizes.get(value, depth);
+  if (known !== undefined) return budget - known;
+  const left = scanParts(value, depth, budget, dataUrls, sizes);
+  sizes.set(value, depth, budget - left);
+  return left;
+}
+
+function scanParts(value, depth, budget, dataUrls, sizes) {
+  if (isArray(value)) return scanArray(value, depth, budget - 2, dataUrls, sizes);
   const proto = getPrototypeOf(value);
   if (proto !== ObjectPrototype && !isForeignPlain(proto)) return -1;
   if (getOwnPropertySymbols(value).length > 0) return -1;
@@ -94,16 +118,16 @@ function scan(value, depth, budget, dataUrls) {
   for (let i = 0; i < keys.length && left >= 0; i += 1) {
     const property = getOwnPropertyDescriptor(value, keys[i]);
     if (!property.enumerable || property.get || property.set) return -1;
-    left = scan(property.value, depth + 1, left - keys[i].length - 3, dataUrls);
+    left = scan(property.value, depth + 1, left - keys[i].length - 3, dataUrls, sizes);
   }
   return left;
 }
 
-function scanArray(array, depth, budget, dataUrls) {
+function scanArray(array, depth, budget, dataUrls, sizes) {
   if (getPrototypeOf(array) !== ArrayPrototype && !isBuiltin(getPrototypeOf(array), "Array", 1)) return -1;
   const length = array.length;
   let left = budget - length;
-  for (let i = 0; i < length && left >= 0; i += 1) left = scan(array[i], depth + 1, left, dataUrls);
+  for (let i = 0; i < length && left >= 0; i += 1) left = scan(array[i], depth + 1, left, dataUrls, sizes);
   return left >= 0 && hasOnlyElements(array, length) ? left : -1;
 }
 
@@ -138,6 +162,7 @@ class TaggedWriter {
   #trail = [];
   #open = [];
   #left = MAX_TEXT;
+  #texts = new Remembered();
 
   constructor(root, dataUrls) {
     this.#root = root;
@@ -168,9 +193,15 @@ class TaggedWriter {
   #object(value, depth) {
     if (this.#open.includes(value)) throw this.refusal("refers back to an object that contains it");
     if (depth >= MAX_DEPTH) throw this.refusal(`is nested deeper than ${MAX_DEPTH} levels`);
+    const remembers = MAX_TEXT - this.#left >= UNREMEMBERED;
+    const known = remembers ? this.#texts.get(value, depth) : undefined;
+    if (known !== undefined) return this.#spend(known);
+    const binaries = this.binaries?.length;
     this.#open.push(value);
     const text = isArray(value) ? this.#array(value, depth) : this.#byPrototype(value, depth);
     this.#open.pop();
+    // A binary is referred to once.
+    if (remembers && this.binaries?.length === binaries) this.#texts.set(value, depth, text);
     return text;
   }
 

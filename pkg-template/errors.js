@@ -33,6 +33,15 @@ export function invalid(message) {
   return new TurnmarkError("InvalidArgument", message);
 }
 
+/** Whether a thrown value is one of ours. A hostile one may throw again when it is looked at. */
+export function isOurs(thrown) {
+  try {
+    return thrown instanceof TurnmarkError;
+  } catch {
+    return false;
+  }
+}
+
 /** A thrown value as words, for a message. Never throws, whatever was thrown. */
 export function describe(thrown) {
   try {

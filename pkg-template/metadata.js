@@ -1,7 +1,7 @@
 /** Checkpoint metadata, to and from the engine's shape: known keys by name, all others as texts. */
 import { decode, setOwn } from "./decode.js";
 import { encode, isPlainObject, pathStep } from "./encode.js";
-import { TurnmarkError, describe, invalid } from "./errors.js";
+import { TurnmarkError, describe, invalid, isOurs } from "./errors.js";
 import { checkBoolean, checkId, checkObject, checkOneOf, checkString, checkStrings, ifGiven } from "./check.js";
 
 const SOURCES = ["message", "tool_execution", "job_complete", "subagent", "sync", "manual", "fork"];
@@ -82,7 +82,7 @@ function sort(object, what, named) {
       }
     }
   } catch (cause) {
-    if (cause instanceof TurnmarkError) throw cause;
+    if (isOurs(cause)) throw cause;
     throw new TurnmarkError("NotStorable", `${what} could not be read (${describe(cause)}); nothing was written`, { path: what, cause });
   }
   return { ...raw, extra };

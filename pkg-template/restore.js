@@ -1,5 +1,5 @@
 /** Everything that makes an earlier state live again, and what a run that is under way has to say to that. */
-import { checkArray, checkBoolean, checkId, checkOneOf, checkOptions, ifGiven } from "./check.js";
+import { checkBoolean, checkEach, checkId, checkOneOf, checkOptions, ifGiven } from "./check.js";
 import { MessageIds } from "./checkpoint.js";
 import { decode } from "./decode.js";
 import { TurnmarkError, fromRaw, invalid } from "./errors.js";
@@ -15,7 +15,7 @@ const PATIENCE = 5000;
 export async function rollback(store, session, checkpointId, options) {
   checkId(session, "session id");
   checkId(checkpointId, "checkpoint id");
-  const parts = checkArray(checkOptions(options).parts ?? PARTS, "parts").map((part, i) => checkOneOf(part, PARTS, `parts[${i}]`));
+  const parts = checkEach(checkOptions(options).parts ?? PARTS, "parts", (part, what) => checkOneOf(part, PARTS, what));
   return restoring(store, session, options, (engine, ...last) => engine.rollback(session, checkpointId, parts, ...last));
 }
 

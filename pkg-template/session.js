@@ -1,4 +1,4 @@
-import { checkBoolean, checkCount, checkId, checkObject, checkOneOf, checkOptions, checkString, ifGiven } from "./check.js";
+import { checkBoolean, checkCount, checkId, checkObject, checkOneOf, checkOptions, checkString, guardedMethods, ifGiven } from "./check.js";
 import { decodeDiff, diff } from "./diff.js";
 import { TurnmarkError } from "./errors.js";
 import { edit, restoreTo, rollback, step, stopRun } from "./restore.js";
@@ -23,7 +23,7 @@ export function createSession(store, id) {
     if (found !== undefined) return found;
     throw new TurnmarkError("UnknownSession", `there is no session ${JSON.stringify(id)} yet; the first write creates it`);
   };
-  return Object.freeze({
+  return Object.freeze(guardedMethods({
     id,
     begin: (options) => beginTurn(store, id, options),
     restore: (messageId, options) => restoreTo(store, id, messageId, options),
@@ -72,7 +72,7 @@ export function createSession(store, id) {
     },
     summary,
     delete: () => store.deleteSession(id),
-  });
+  }));
 }
 
 /** The difference between two checkpoints of any sessions. */

@@ -1,4 +1,4 @@
-import { checkBoolean, checkCount, checkFunction, checkObject, checkOneOf, checkOptions, checkString, ifGiven } from "./check.js";
+import { checkBoolean, checkCount, checkFunction, checkObject, checkOneOf, checkOptions, checkString, guarded, ifGiven } from "./check.js";
 
 export const DEFAULT_NAME = "turnmark";
 /** Milliseconds between two saves of a growing message. */
@@ -11,7 +11,7 @@ const MIN_INTERVAL = 16;
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
 /** The options of `open()` and of the savers, checked and complete. */
-export function checkSettings(options) {
+export const checkSettings = guarded((options) => {
   const given = checkOptions(options);
   const backend = ifGiven(given.backend, checkOneOf, ["indexeddb", "memory"], "backend") ?? "indexeddb";
   return {
@@ -28,7 +28,7 @@ export function checkSettings(options) {
     files: ifGiven(given.files, checkHost) ?? null,
     mirror: ifGiven(given.mirror, checkMirror) ?? MIRROR_BUDGET,
   };
-}
+});
 
 /** The budget of the mirror, in bytes; 0: there is none. */
 function checkMirror(mirror) {

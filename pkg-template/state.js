@@ -1,8 +1,8 @@
 /** The shapes of the public contract, to and from the shapes of the engine (states, messages, channels). */
 import { decode, decodeMany, setOwn } from "./decode.js";
-import { TurnmarkError, describe, invalid } from "./errors.js";
+import { TurnmarkError, describe, invalid, isOurs } from "./errors.js";
 import { isPlainArray, isPlainObject, pathStep } from "./encode.js";
-import { checkArray, checkId, checkObject, checkString, isWellFormed } from "./check.js";
+import { checkArray, checkEach, checkId, checkObject, checkString, isWellFormed } from "./check.js";
 import { Pack } from "./pack.js";
 
 /** Reads of an argument may run a hostile proxy. */
@@ -10,7 +10,7 @@ function reading(path, read) {
   try {
     return read();
   } catch (cause) {
-    if (cause instanceof TurnmarkError) throw cause;
+    if (isOurs(cause)) throw cause;
     throw new TurnmarkError("NotStorable", `${path} could not be read (${describe(cause)}); nothing was written`, { path, cause });
   }
 }
@@ -128,8 +128,7 @@ export function encodeState(state) {
 /** Pending writes, in either of the two spellings. */
 export function encodeWrites(writes) {
   const pack = new Pack();
-  const channels = reading("writes", () => checkArray(writes, "writes").map((write, i) => {
-    const where = `writes[${i}]`;
+  const channels = reading("writes", () => checkEach(writes, "writes", (write, where) => {
     const [channel, value] = Array.isArray(write) ? write : [checkObject(write, where).channel, write.value];
     pack.add(value, `${where}.value`);
     return checkString(channel, `${where}.channel`);

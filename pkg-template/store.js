@@ -1,5 +1,5 @@
 import { TurnmarkError, fromRaw } from "./errors.js";
-import { checkBoolean, checkCount, checkId, checkOptions, checkStrings, ifGiven } from "./check.js";
+import { checkBoolean, checkCount, checkId, checkOptions, checkStrings, guarded, ifGiven } from "./check.js";
 import { MessageIds, messageIdsOf, toCheckpoint, toSummary } from "./checkpoint.js";
 import { Listeners, deliver } from "./events.js";
 import { freshId } from "./ids.js";
@@ -10,6 +10,16 @@ import { decodePrompt, decodeState, decodeStreaming, decodeUi, decodeWrites, enc
 
 /** Checkpoints read at a time by a listing. */
 const PAGE = 50;
+
+const checkListing = guarded((session, options) => {
+  const { limit, before, filter } = checkOptions(options);
+  return {
+    session: checkId(session, "session id"),
+    limit: ifGiven(limit, checkCount, "limit") ?? Infinity,
+    before: ifGiven(before, checkId, "checkpoint id in `before`") ?? null,
+    filter: encodeFilter(filter),
+  };
+});
 
 /**
  * One owner's view of an engine: what it has seen of each session, its listeners, and its calls in flight. Holds no rule
@@ -228,23 +238,18 @@ export class Store {
 
   /** A listing. Mistakes in the arguments are told by its first step, as any failure is. */
   list(session, options) {
-    let request;
     try {
-      const { limit, before, filter } = checkOptions(options);
-      request = {
-        session: checkId(session, "session id"),
-        limit: ifGiven(limit, checkCount, "limit") ?? Infinity,
-        before: ifGiven(before, checkId, "checkpoint id in `before`") ?? null,
-        filter: encodeFilter(filter),
-      };
+      return this.#pages(checkListing(session, options));
     } catch (error) {
-      request = error;
+      return this.#failed(error);
     }
-    return this.#pages(request);
+  }
+
+  async *#failed(error) {
+    throw error;
   }
 
   async *#pages(request) {
-    if (request instanceof Error) throw request;
     const { session, limit, filter } = request;
     let { before } = request;
     for (let left = limit; left > 0;) {

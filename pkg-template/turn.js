@@ -1,5 +1,5 @@
 /** One user message and all that follows from it, as its writer sees it. */
-import { checkBoolean, checkId, checkObject, checkOptions, checkString, ifGiven } from "./check.js";
+import { checkBoolean, checkId, checkObject, checkOptions, checkString, guarded, ifGiven } from "./check.js";
 import { MessageIds } from "./checkpoint.js";
 import { TurnmarkError, fromRaw, invalid } from "./errors.js";
 import { checkReference, snapshot } from "./files.js";
@@ -93,7 +93,7 @@ export class Turn {
     this.#base = begun.messageCount - this.#given;
     this.#streaming = new StreamWriter(store.streamInterval, (save) => this.#saveStream(save), (error) => this.#tell(error));
     this.#unwatch = hub.watch((event) => this.#hear(event));
-    for (const method of METHODS) this[method] = this[method].bind(this);
+    for (const method of METHODS) this[method] = guarded(this[method].bind(this));
   }
 
   /** Its prompt checkpoint has become known. */

@@ -1,5 +1,5 @@
 import { readBundle, writeBundle } from "./bundle.js";
-import { checkId, checkOneOf, checkOptions, checkString, checkStrings, ifGiven } from "./check.js";
+import { checkId, checkOneOf, checkOptions, checkString, checkStrings, guardedMethods, ifGiven } from "./check.js";
 import { disposable } from "./dispose.js";
 import { activeSession, history, newSession, openSession } from "./history.js";
 import { freshId } from "./ids.js";
@@ -25,10 +25,10 @@ export function createTurnmark(store, { name, scope, backend }) {
   };
   const list = (session, options) => store.list(session, typeof options === "number" ? { limit: options } : options);
 
-  const turnmark = {
+  const turnmark = guardedMethods({
     name,
     scope,
-    checkpoints: Object.freeze({
+    checkpoints: Object.freeze(guardedMethods({
       list,
       rollback: (session, checkpointId, options) => rollback(store, session, checkpointId, options),
       get: (session, checkpointId) => store.get(session, checkpointId),
@@ -36,7 +36,7 @@ export function createTurnmark(store, { name, scope, backend }) {
       pin: (session, checkpointId, pinned) => store.pin(session, checkpointId, pinned),
       delete: (session, checkpointId) => store.delete(session, checkpointId),
       prune: (session, keepLast) => store.prune(session, keepLast),
-    }),
+    })),
     session: async (id = freshId()) => createSession(store, checkId(id, "session id")),
     sessions: () => summaries(store),
     newSession: (options) => newSession(store, options),
@@ -66,7 +66,7 @@ export function createTurnmark(store, { name, scope, backend }) {
     close: () => store.close(),
     rollbackToCheckpoint: (session, checkpointId) => rollback(store, session, checkpointId),
     listCheckpoints: (session, limit) => list(session, limit),
-  };
+  });
   disposable(turnmark);
   return Object.freeze(turnmark);
 }

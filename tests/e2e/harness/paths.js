@@ -12,3 +12,4 @@ export const WWW = here("../../../www/");
 export const DEMO = process.env.TURNMARK_DEMO;
 export const README = here("../../../README.md");
 export const FIXTURES = here("../../fixtures/");
+export const HOSTILE = here("../../hostile/");
