@@ -51,7 +51,6 @@ async function onPage(page, name, base) {
           return await cases[what](first, last);
         } finally {
           await cases.close();
-          await turnmark.deleteDatabase(database);
         }
       }, [`${name}-${kind}-${from}`, SEED, base, kind, from, Math.min(from + CHUNK, count)]);
       let timer;

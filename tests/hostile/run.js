@@ -9,7 +9,7 @@ import { HUGE, canonical, hostileValue } from "./values.js";
 const HANG = 1000;
 const HANG_OF_HUGE = 15_000;
 /** One case of so many has a value at the limits of size. */
-const HUGE_EVERY = 200;
+const HUGE_EVERY = 500;
 
 /** What a hostile key must not reach. */
 const PROTOTYPES = [Object, Array, Function, String, Number, Promise, Map, Uint8Array, Error].map((Class) => Class.prototype);
@@ -47,7 +47,7 @@ export class Bench {
   /** A store with a session of two turns, that nobody has touched. */
   async #fresh() {
     await this.#leave();
-    const store = await this.#turnmark.open({ ...this.#options, scope: `case-${(this.#stores += 1)}` });
+    const store = await this.#open();
     await store.import(this.#base);
     const session = await store.session("s");
     const { checkpoint } = await session.get();
@@ -55,10 +55,19 @@ export class Bench {
     return this.#context;
   }
 
+  #open() {
+    return this.#turnmark.open({ ...this.#options, name: `${this.#options.name}-${(this.#stores += 1)}` });
+  }
+
   async #leave() {
-    const left = this.#context;
+    const left = this.#context?.store;
     this.#context = null;
-    await left?.store.close();
+    if (left) await this.#end(left);
+  }
+
+  async #end(store) {
+    await store.close();
+    if (this.#options.backend !== "memory") await this.#turnmark.deleteDatabase(store.name);
   }
 
   close() {
@@ -167,7 +176,7 @@ export class Bench {
     // Beside what is there already, in half of the cases.
     const occupied = index % 2 === 0;
     await this.#leave();
-    const store = await this.#turnmark.open({ ...this.#options, scope: `file-${(this.#stores += 1)}` });
+    const store = await this.#open();
     const faults = [];
     let answer;
     if (occupied) await store.import(this.#base);
@@ -183,7 +192,7 @@ export class Bench {
     }
     const took = performance.now() - started;
     if (took > 5 * HANG) faults.push(`took ${Math.round(took)} ms`);
-    await store.close();
+    await this.#end(store);
     return { verdict: `${what}: ${answer}`, faults };
   }
 
