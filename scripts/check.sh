@@ -15,6 +15,8 @@ step() {
   shift
   if output=$("$@" 2>&1 </dev/null); then
     printf 'ok  %s\n' "$name"
+    # What a step could not do is no failure, and must be seen.
+    grep '^NOTE ' <<<"$output" || true
   else
     printf 'FAILED  %s\n%s\n' "$name" "$output"
     FAILED+=("$name")
@@ -81,6 +83,13 @@ check_resolution() {
     ${others:+--exclude-entrypoints $others}
 }
 
+# --- what it depends on ---------------------------------------------------------------------------------------------
+
+check_dependencies() {
+  step "licences, sources, hashes and install scripts of what is depended on" node scripts/node/audit.mjs dependencies || true
+  step "advisories against what is depended on" node scripts/node/audit.mjs advisories || true
+}
+
 # --- the repository -------------------------------------------------------------------------------------------------
 
 check_repository() {
@@ -117,6 +126,7 @@ main() {
   scripts/setup.sh wasm tools node:scripts/node
   lint_rust
   check_package
+  check_dependencies
   check_repository
   [ ${#FAILED[@]} -eq 0 ] || die "$(printf '%s; ' "${FAILED[@]}")each is explained above"
   say "all is well"
