@@ -36,7 +36,7 @@ export function createSession(store, id) {
       checkId(messageId, "message id");
       return (await store.onSessions([id], (engine) => engine.findPrompt(id, messageId))).matchedCheckpointId;
     },
-    show: (version, options) => rollback(store, id, version?.checkpointId ?? version, options),
+    show: async (version, options) => rollback(store, id, version?.checkpointId ?? version, options),
     recover: async (options) => (await store.recover(options, id))[0] ?? null,
     abortRun: async () => (await stopRun(store, id)) !== "running",
     setRemoteSession: async (remote) => {

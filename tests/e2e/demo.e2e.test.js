@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import { devtools, launch, openPage, temporary } from "./harness/chromium.js";
-import { DEMO, FIXTURES, WWW } from "./harness/paths.js";
+import { DEMO, FIXTURES, PKG, WWW } from "./harness/paths.js";
 import { bodyOf, serve } from "./harness/server.js";
 
 const closing = [];
@@ -14,6 +14,7 @@ const strangers = [];
 /** Servers that a test has typed in as its endpoint. */
 const invited = [];
 let context;
+let folder;
 let origin;
 let names = 0;
 
@@ -28,7 +29,8 @@ async function built() {
 }
 
 before(async () => {
-  const server = await serve({ mounts: { "/": await built() } });
+  folder = await built();
+  const server = await serve({ mounts: { "/": folder } });
   origin = server.origin;
   closing.unshift(server.close);
   context = await launch({ acceptDownloads: true, viewport: { width: 1280, height: 860 } });
@@ -40,8 +42,8 @@ before(async () => {
 after(() => Promise.all(closing.map((close) => close())));
 
 /** The demo on a database of its own, or on the one named. */
-async function demo(t, { db = `demo-${(names += 1)}`, pace = 0, hash = "", ...options } = {}) {
-  const page = await openPage(t, context, `${origin}/?db=${db}&pace=${pace}${hash}`, options);
+async function demo(t, { db = `demo-${(names += 1)}`, pace = 0, hash = "", at = origin, ...options } = {}) {
+  const page = await openPage(t, context, `${at}/?db=${db}&pace=${pace}${hash}`, options);
   page.setDefaultTimeout(15_000);
   await page.getByTestId("chat-pane").waitFor();
   return { page, db };
@@ -877,6 +879,88 @@ test("markup in a message, an answer, a title and an imported file stays text", 
   await chooses(page, "wrong.json", JSON.stringify({ format: MARKUP }));
   await page.getByTestId("import-error").waitFor();
   await harmless("an error");
+});
+
+/** A file with markup in every string that a file can hold, and numbers that are no times. */
+async function hostileBundle() {
+  const { open } = await import(`file://${PKG}index.js`);
+  const store = await open({ backend: "memory", name: "hostile-bundle" });
+  const id = (n) => `${MARKUP.slice(0, 200)}${n}`;
+  const session = await store.session(id("session"));
+  await session.get();
+  const about = { [MARKUP]: MARKUP, name: MARKUP.slice(0, 190), note: `javascript:${MARKUP}` };
+  const said = (n, role, more) => ({ id: id(n), role, content: `${n} ${MARKUP}`, createdAt: 1e300, editedAt: MARKUP, status: MARKUP, model: MARKUP, metadata: { author: MARKUP, interrupted: MARKUP }, ...more });
+  await session.append([
+    said("u1", "user", { images: [MARKUP, { name: MARKUP }] }), said("a1", "assistant", { parts: [{ type: MARKUP, value: MARKUP }, { type: "text", text: MARKUP }, { type: "file", url: `javascript:${MARKUP}` }] }), said("t1", "tool"), said("x1", MARKUP),
+  ], { channels: { [MARKUP]: MARKUP }, metadata: about });
+  const turn = await session.begin({ raw: MARKUP, name: MARKUP.slice(0, 190), commitHash: MARKUP, ui: { [MARKUP]: MARKUP, targets: [MARKUP], screenshots: [MARKUP, null, { id: "1", dataUrl: `data:text/html,${MARKUP}` }, { id: "2", dataUrl: "data:image/png;base64,iVBORw==", filename: MARKUP }, { id: { html: MARKUP }, dataUrl: "data:image/png;base64,iVBORw==" }] } });
+  await turn.append([said("u2", "user")]);
+  await turn.end([said("a2", "assistant", { createdAt: -1e300 }), said("a3", "assistant", { createdAt: NaN, content: { type: MARKUP, html: MARKUP } })], { metadata: about });
+  await session.setTitle(MARKUP);
+  await (await session.fork(undefined, id("fork"))).setTitle(`</title>${MARKUP}`);
+  const bundle = await store.export();
+  await store.close();
+  return bundle;
+}
+
+test("under Trusted Types, with markup in every string that a file can hold, nothing of it runs, it is shown as text, and a phone shows it whole", async (t) => {
+  // `'none'`: the demo itself makes no script or markup of text either.
+  const guarded = await serve({ mounts: { "/": folder }, headers: { "Content-Security-Policy": "require-trusted-types-for 'script'; trusted-types 'none'" } });
+  t.after(guarded.close);
+  invited.push(guarded.origin);
+  const init = () => {
+    window.violations = 0;
+    addEventListener("securitypolicyviolation", () => { window.violations += 1; });
+  };
+  const { page } = await demo(t, { at: guarded.origin, init, expected: [/'TrustedHTML' assignment/] });
+  assert.equal(await page.evaluate(() => { try { document.body.innerHTML += ""; return "allowed"; } catch (error) { return error.name; } }), "TypeError", "Trusted Types are not in force");
+  await page.setViewportSize({ width: 375, height: 720 });
+  const harmless = async (where) => {
+    const seen = await page.evaluate(() => ({
+      violations: window.violations,
+      pwned: window.pwned ?? null,
+      elements: document.querySelectorAll("#root img:not([src^='data:image/']), #root b, #root script, #root svg[onload], #root [onerror], [href^='javascript:'], [src^='javascript:']").length,
+    }));
+    // One: the attempt above.
+    assert.deepEqual(seen, { violations: 1, pwned: null, elements: 0 }, where);
+    assert.deepEqual(await overflowing(page), [], where);
+  };
+  await page.getByTestId("tab-sessions").click();
+  await chooses(page, `${MARKUP}.json`, await hostileBundle());
+  await page.getByTestId("import-report").waitFor();
+  await harmless("the report of an import");
+  await page.getByTestId("import-open").last().click();
+  await shown(page, 7);
+  const all = await texts(page);
+  assert.ok(all.filter((text) => text.includes("<script>window.pwned=2</script>")).length >= 6, all.join("\n"));
+  await harmless("a chat");
+  for (const part of await page.getByTestId("message-part").all()) await part.locator("summary").click();
+  await harmless("the parts of a message");
+  await page.getByTestId("history").click();
+  await page.getByTestId("history-entry").first().waitFor();
+  await harmless("the history");
+  await page.keyboard.press("Escape");
+  await page.getByTestId("tab-sessions").click();
+  await harmless("the sessions");
+  await page.getByTestId("tab-timeline").click();
+  const rows = await checkpoints(page).count();
+  for (let i = 0; i < rows; i += 1) {
+    await checkpoints(page).nth(i).getByTestId("checkpoint-open").click();
+    await page.getByTestId("checkpoint-details").first().waitFor();
+    await harmless(`checkpoint ${i} of the timeline`);
+  }
+  await page.getByTestId("checkpoint-compare").last().click();
+  await page.getByTestId("compare-bar").waitFor();
+  await page.locator("[data-testid=checkpoint][data-head]").getByTestId("checkpoint-open").click();
+  await page.getByTestId("diff-row").first().waitFor();
+  await harmless("a comparison");
+  await page.keyboard.press("Escape");
+  await page.getByTestId("tab-chat").click();
+  await page.getByTestId("message-edit").last().click();
+  await page.getByTestId("notice").waitFor();
+  await page.waitForFunction((markup) => document.querySelector("[data-testid=composer]").value === markup, MARKUP);
+  await harmless("a prompt to be written anew");
+  assert.equal(await page.getByTestId("attachments").locator("img").count(), 1, "what is no image is none");
 });
 
 test("when the browser throws the data away while the page is open, the page says so", async (t) => {

@@ -790,16 +790,18 @@ test("in a sandboxed frame, where the browser forbids storage, opening fails wit
   assert.deepEqual([failures.first.code, failures.level], ["Unavailable", "memory"]);
 });
 
-test("a content security policy that forbids WebAssembly fails with WasmFailed and names what to add, and with that added all is well", async (t) => {
+test("a content security policy that forbids WebAssembly fails with WasmFailed and names what to add, and with that added all is well, under Trusted Types too", async (t) => {
   // apps need `wasm-unsafe-eval` in a strict CSP: detect it and say so.
   const outcome = async (policy) => {
     const own = await server({ headers: { "Content-Security-Policy": policy } });
-    const page = await openPage(t, context, `${own.origin}/csp.html`, { expected: [/Content.Security.Policy|wasm-unsafe-eval|CSP/i] });
+    const page = await openPage(t, context, `${own.origin}/csp.html`, { expected: [/Content.Security.Policy|wasm-unsafe-eval|CSP|'TrustedHTML' assignment/i] });
     const session = await devtools(t, page);
     const { result } = await session.send("Runtime.evaluate", {
       expression: `(async () => {
-        const { open } = await import("/pkg/index.js");
         const attempts = [];
+        const { open } = await import("/pkg/index.js");
+        const isEnforced = (() => { try { document.body.innerHTML = "<p>"; return false; } catch { return true; } })();
+        if (isEnforced !== ${policy.includes("require-trusted-types-for")}) return ["Trusted Types: " + isEnforced];
         // Again, after a failure: it is not remembered.
         for (const name of ["one", "two"]) {
           attempts.push(await open({ name }).then(async (store) => (await (await store.session("s")).append([{ id: "a", role: "user" }]))._durability.level, ({ code, message }) => code + ": " + message));
@@ -811,10 +813,13 @@ test("a content security policy that forbids WebAssembly fails with WasmFailed a
     });
     return result.value;
   };
-  const refused = await outcome("default-src 'self'; script-src 'self'; img-src data:");
-  assert.equal(refused.length, 2);
-  for (const text of refused) assert.match(text, /^WasmFailed: .*Content-Security-Policy.*'wasm-unsafe-eval'/s);
-  assert.deepEqual(await outcome("default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:"), ["disk", "disk"]);
+  // Trusted Types: a script is made of no text at all.
+  for (const more of ["", "; require-trusted-types-for 'script'; trusted-types 'none'"]) {
+    const refused = await outcome(`default-src 'self'; script-src 'self'; img-src data:${more}`);
+    assert.equal(refused.length, 2);
+    for (const text of refused) assert.match(text, /^WasmFailed: .*Content-Security-Policy.*'wasm-unsafe-eval'/s);
+    assert.deepEqual(await outcome(`default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:${more}`), ["disk", "disk"]);
+  }
 });
 
 test("a module file that is missing, or an HTML page in its place, fails with WasmFailed and says what to do, and a later call can succeed", async (t) => {

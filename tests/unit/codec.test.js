@@ -189,6 +189,28 @@ test("a cycle is refused where it closes, a shared part is not a cycle", () => {
   assert.deepStrictEqual(roundTrip({ a: list, b: list }), { a: [1], b: [1] });
 });
 
+test("a few objects that refer to each other a million times are kept or refused soon, and come back equal at every depth", () => {
+  const pairs = (levels, bottom = 1) => Array.from({ length: levels }).reduce((part) => [part, part], bottom);
+  const started = performance.now();
+  for (const bottom of [1, undefined]) assert.throws(() => encode(pairs(60, bottom)), { code: "TooLarge" });
+  assert.ok(performance.now() - started < 5000, "each reference was followed");
+  // Longer than what is not remembered, in both forms.
+  for (const bottom of ["x".repeat(60), undefined]) assert.deepStrictEqual(roundTrip(pairs(13, bottom)), pairs(13, bottom));
+  // A part that is remembered from above is not kept too deep below.
+  const part = nested(100);
+  const early = { long: "x".repeat(300_000), part, again: part, deep: nested(MAX_DEPTH - 101).flat(0) };
+  let inmost = early.deep;
+  while (Array.isArray(inmost[0])) inmost = inmost[0];
+  inmost[0] = part;
+  assert.deepStrictEqual(roundTrip(early), early);
+  inmost[0] = [[part]];
+  refused(early, `value.deep${"[0]".repeat(MAX_DEPTH - 1)}`);
+  // Two binaries stay two.
+  const shared = [new Uint8Array([1, 2])];
+  const [, first, second] = roundTrip(["x".repeat(300_000), shared, shared]);
+  assert.notStrictEqual(first[0].buffer, second[0].buffer);
+});
+
 test("nesting is kept up to its limit and refused beyond", () => {
   assert.deepStrictEqual(roundTrip(nested(MAX_DEPTH)), nested(MAX_DEPTH));
   refused(nested(MAX_DEPTH + 1), `value${"[0]".repeat(MAX_DEPTH)}`);

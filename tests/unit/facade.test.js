@@ -591,6 +591,31 @@ test("every mistaken argument is refused in words before anything is touched", a
   assert.deepEqual(glue.opened[0].calls, []);
 });
 
+test("an argument that cannot be read, or that has four billion holes, is refused in words and soon, whatever reading it throws", async () => {
+  const store = await openMemory();
+  const session = await store.session("s");
+  const drain = async (iterable) => { for await (const _ of iterable); };
+  const revoked = (target) => {
+    const { proxy, revoke } = Proxy.revocable(target, {});
+    revoke();
+    return proxy;
+  };
+  const throwing = (thrown) => new Proxy({}, { get: () => { throw thrown; }, ownKeys: () => { throw thrown; } });
+  const readers = [
+    (value) => session.append([message("a")], value), (value) => session.put({}, value), (value) => session.undo(value), (value) => session.rollback("c", value), (value) => session.restore("m", value),
+    (value) => session.preview(value), (value) => session.log(value), (value) => store.history(value), (value) => store.newSession(value), (value) => store.export(value), (value) => store.import("{}", value), (value) => store.recover(value),
+    (value) => store.checkpoints.diff(value, value), (value) => drain(session.checkpoints(value)), (value) => session.begin(value), (value) => session.show(value), (value) => api.open(value), async (value) => new api.MemorySaver(value),
+  ];
+  for (const value of [revoked({}), revoked([]), throwing(new Error("x")), throwing(null), throwing("text"), throwing(revoked({}))]) {
+    for (const read of readers) await assert.rejects(() => read(value), (error) => error.name === "TurnmarkError" && ["InvalidArgument", "InvalidId", "NotStorable"].includes(error.code), `${read}`);
+  }
+  const holes = new Array(2 ** 32 - 1);
+  const walkers = [() => session.append([], { remove: holes }), () => session.put({}, { source: "message", writes: holes }), () => session.rollback("c", { parts: holes }), () => store.export({ sessions: holes }), () => store.saver().putWrites("s", holes, "t")];
+  const started = performance.now();
+  for (const walk of walkers) await assert.rejects(walk, { code: "InvalidArgument" }, `${walk}`);
+  assert.ok(performance.now() - started < 1000, "it walked over holes");
+});
+
 test("metadata that is left out gets its default where the contract says so", async () => {
   const store = await openMemory();
   const session = await store.session("s");

@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { useChatHistory, useTurnmark } from "turnmark/react";
 import { SUGGESTED } from "./assistant.js";
+import { keptImages } from "./attachments.js";
 import { ChatHeader } from "./ChatHeader.jsx";
 import { Composer } from "./Composer.jsx";
 import { excerpt, textOf } from "./format.js";
@@ -49,7 +50,7 @@ export function ChatPane({ sessionId, select, turns, showTimeline, undo, redo })
     const { chat: { restore, edit: editFrom }, sessionId: id } = latest.current;
     const done = await (edit ? editFrom : restore)(message.id, options);
     // The images that were beside the prompt come back with either; its words only with Edit.
-    const images = done.ui.screenshots ?? [];
+    const images = keptImages(done.ui);
     if (edit || images.length > 0) setDraft({ text: edit ? (done.rawPrompt ?? textOf(message)) : null, images, key: done.checkpoint.id });
     const count = done.removedMessageIds.length;
     const files = done.matchedCheckpointId === null ? " No checkpoint was taken before it, so only the chat went back." : "";

@@ -1,5 +1,5 @@
 import { memo, useState } from "react";
-import { anyText, clock, textOf } from "./format.js";
+import { anyText, clock, isTime, textOf } from "./format.js";
 import { Icon, Mark } from "./icons.jsx";
 import { RichText } from "./RichText.jsx";
 import { Versions } from "./Versions.jsx";
@@ -32,7 +32,7 @@ export const Message = memo(function Message({ message, index, streaming, busy, 
         {ending && <p className="message-ending" data-testid="message-ending"><Icon name="warning" size={14} />{ending}</p>}
         {!streaming && (
           <div className={last ? "message-actions shown" : "message-actions"}>
-            {typeof createdAt === "number" && <time className="message-time" dateTime={new Date(createdAt).toISOString()}>{clock(createdAt)}{message.editedAt ? " · edited" : ""}</time>}
+            {isTime(createdAt) && <time className="message-time" dateTime={new Date(createdAt).toISOString()}>{clock(createdAt)}{message.editedAt ? " · edited" : ""}</time>}
             {typeof message.model === "string" && <span className="message-time">{message.model}</span>}
             <CopyButton text={text} />
             {role === "user" && message.id !== undefined && (

@@ -13,6 +13,10 @@ function read(file) {
 
 export const isImage = ({ type }) => type.startsWith("image/");
 
+/** The images that were kept beside a prompt. Whatever else another program may have stored there is none. */
+export const keptImages = ({ screenshots }) => (Array.isArray(screenshots) ? screenshots : []).filter((image) =>
+  typeof image?.id === "string" && /^data:image\//.test(image.dataUrl) && ["string", "undefined"].includes(typeof image.filename));
+
 /** The images among some files, and why others are left out: `{ images, refused }`. */
 export async function imagesOf(files, room) {
   const all = [...files];

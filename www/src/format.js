@@ -12,6 +12,9 @@ export function age(time, now = Date.now()) {
   return Math.abs(since) < 10_000 ? "just now" : relative.format(Math.trunc(since / 1000), "second");
 }
 
+/** Whether a stored value is a time that can be written. Another program may have stored anything. */
+export const isTime = (value) => typeof value === "number" && !Number.isNaN(new Date(value).getTime());
+
 export const clock = (time) => new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 export function bytes(size) {
