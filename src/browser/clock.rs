@@ -8,12 +8,15 @@ use gloo::timers::callback::Timeout;
 use super::signal::Signal;
 use crate::error::{Code, Error, Result};
 
+/// The latest time that a `Date` can be. Later ones, of a clock that a page has replaced, would fit into no row.
+const LATEST: f64 = 8.64e15;
+
 /// The page's clock, in epoch milliseconds. It may jump, so nothing is ordered by it.
 #[must_use]
 pub fn now() -> u64 {
-    // A float-to-integer cast saturates: a clock set before 1970 reads as 0.
+    // A clock set before 1970 reads as 0, and so does one that gives no number, by the cast.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let now = js_sys::Date::now() as u64;
+    let now = js_sys::Date::now().clamp(0.0, LATEST) as u64;
     now
 }
 
