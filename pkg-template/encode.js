@@ -38,7 +38,8 @@ const setValues = Function.prototype.call.bind(Set.prototype.values);
  */
 
 /**
- * Encodes a value as it is now: later changes to it do not matter. Never runs an accessor of the value.
+ * Encodes a value as it is now: later changes to it do not matter. Runs no accessor of the value but those that
+ * stand for elements of an array, and the traps of proxies.
  *
  * @param {unknown} value
  * @param {string} path how messages call the value

@@ -16,8 +16,8 @@ const SEED = Number(process.env.TURNMARK_HOSTILE_SEED ?? 1);
 /** Cases at a time: a page that hangs is noticed after so many. */
 const CHUNK = 100;
 /** Milliseconds in which nothing is heard of a case, or of a chunk of them, before it counts as hanging. */
-const SILENCE = 30_000;
-const SILENCE_OF_CHUNK = 120_000;
+const SILENCE = 180_000;
+const SILENCE_OF_CHUNK = 400_000;
 
 /** Runs all cases in a thread. */
 function inNode() {

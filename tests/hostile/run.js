@@ -7,7 +7,7 @@ import { HUGE, canonical, hostileValue } from "./values.js";
 
 /** Milliseconds. A value at the limits is thousands of rows. */
 const HANG = 1000;
-const HANG_OF_HUGE = 15_000;
+const HANG_OF_HUGE = 60_000;
 /** One case of so many has a value at the limits of size. */
 const HUGE_EVERY = 500;
 
