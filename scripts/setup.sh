@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what this project needs and the machine lacks. Run it as often as you like: what is there is left alone.
 #
-#   scripts/setup.sh [wasm] [tools] [browser] [firefox] [node | node:FOLDER]      no part named: all five
+#   scripts/setup.sh [wasm] [tools] [browser] [firefox] [webkit] [node | node:FOLDER]      no part named: all but webkit
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "$0")/env.sh"
@@ -171,6 +171,14 @@ setup_firefox() {
   [ -n "${GECKODRIVER:-}" ] || cargo_tool geckodriver geckodriver "$GECKODRIVER_VERSION"
 }
 
+# --- webkit: the third browser, which only torture asks for ----------------------------------------------------------
+
+# Without it the rest is done all the same.
+setup_webkit() {
+  compgen -G "/usr/lib/*/webkit2gtk-4.1/MiniBrowser" >/dev/null && have Xvfb && return
+  (apt_install "WebKitGTK, and a screen for it" webkit2gtk-driver xvfb) || say "no WebKitGTK: it is left out"
+}
+
 # --- node: the packages of each folder that locks some -------------------------------------------------------------
 
 setup_node() {
@@ -212,9 +220,9 @@ main() {
   wait_for_other_setup
   for part in "${parts[@]}"; do
     case $part in
-      wasm | tools | browser | firefox | node) "setup_$part" ;;
+      wasm | tools | browser | firefox | webkit | node) "setup_$part" ;;
       node:*) install_node_packages "$ROOT/${part#node:}" ;;
-      *) die "unknown part '$part'" "parts: ${ALL_PARTS[*]} node:FOLDER" ;;
+      *) die "unknown part '$part'" "parts: ${ALL_PARTS[*]} webkit node:FOLDER" ;;
     esac
   done
   rm -rf "$CACHE/build"

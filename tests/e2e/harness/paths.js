@@ -13,3 +13,5 @@ export const DEMO = process.env.TURNMARK_DEMO;
 export const README = here("../../../README.md");
 export const FIXTURES = here("../../fixtures/");
 export const HOSTILE = here("../../hostile/");
+/** Where what the tests write down is put. */
+export const TARGET = here("../../../target/turnmark/");

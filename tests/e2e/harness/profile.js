@@ -1,15 +1,20 @@
 // A browser profile whose browser is killed, with everything it runs, and what its pages were told is stored. The server that hears of it is
 // outside of the browser.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { after } from "node:test";
-import { CHROME, FLAGS, temporary } from "./chromium.js";
+import { temporary } from "./chromium.js";
+import { LEVELDB } from "./engines.js";
 import { PAGES, PKG } from "./paths.js";
 import { bodyOf, serve } from "./server.js";
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
+/** How long a browser may take until it asks for its page. One that was killed in its start does not always come up the next time. */
+const START_MS = 15_000;
+
+/** What is drawn at random is drawn from this. */
+export const SEED = Number(process.env.TURNMARK_SEED ?? Date.now() % 1_000_000);
 
 const alive = new Set();
 
@@ -24,7 +29,15 @@ export function kill(child) {
   return child.ended;
 }
 
-after(() => Promise.all([...alive].map(kill)));
+/** Asks a browser to end, as its user does who closes the last window. */
+export async function quit(child) {
+  process.kill(child.pid, "SIGTERM");
+  await Promise.race([child.ended, sleep(5000)]);
+  await kill(child);
+}
+
+// Where no test runner is, the end of the process does it.
+if (process.env.NODE_TEST_CONTEXT) after(() => Promise.all([...alive].map(kill)));
 process.once("exit", () => alive.forEach(kill));
 
 export function random(seed) {
@@ -39,53 +52,62 @@ export const sleep = (milliseconds) => new Promise((resolve) => { setTimeout(res
 
 /** One browser profile. */
 export class Profile {
-  folder = temporary("crash");
-  /** @type {Map<string, { session: string, hash: string, provisional: boolean, level: string }>} */
+  /**
+   * With where LevelDB's log ended then, and whether the page has heard since that it is lost (without sessions: all is).
+   *
+   * @type {Map<string, { session: string, hash: string, provisional: boolean, level: string, end: object | null, isToldLost?: boolean }>}
+   */
   acknowledged = new Map();
-  /** How many were acknowledged since the browser was started. */
+  /** How many were acknowledged since the browser was started, and how many of them are on the disk. */
   fresh = 0;
-  /** What the pages told of healing. */
+  freshOnDisk = 0;
+  falseStarts = 0;
+  /** What the pages told of healing, and what their writes were refused with. */
   healings = [];
+  refusals = [];
+  /** What they told of losses. */
+  losses = [];
   /** What follows the address of the page. */
   query = "";
   #waiting = new Map();
   #server;
-  #args;
-  deviceId = null;
+  #requested = [];
 
-  static async create(args = []) {
+  /** A profile of a browser, in a folder of its own if none is named. */
+  static async create({ engine = LEVELDB, folder = temporary("crash") } = {}) {
     const profile = new Profile();
-    profile.#args = args;
-    profile.#server = await serve({
+    Object.assign(profile, { engine, folder });
+    const hears = (event, note = () => {}) => async (request, response) => {
+      const body = JSON.parse(await bodyOf(request));
+      note(body);
+      profile.#tell(event, body);
+      response.end(event === "report" ? JSON.stringify(profile.orders) : undefined);
+    };
+    const { origin, close } = await serve({
       mounts: { "/": PAGES, "/pkg/": PKG },
       routes: {
-        "/report": async (request, response) => {
-          const report = JSON.parse(await bodyOf(request));
-          profile.#tell("report", report);
-          response.end(JSON.stringify(await profile.orders));
-        },
-        "/acknowledged": async (request, response) => {
-          const one = JSON.parse(await bodyOf(request));
-          profile.acknowledged.set(one.id, one);
+        "/report": hears("report"),
+        "/acknowledged": hears("acknowledged", (one) => {
+          profile.acknowledged.set(one.id, { ...one, end: profile.end });
           profile.fresh += 1;
-          response.end();
-          profile.#tell("acknowledged", profile.fresh);
-        },
-        "/healed": async (request, response) => {
-          profile.healings.push(JSON.parse(await bodyOf(request)));
-          response.end();
-          profile.#tell("healed");
-        },
-        "/closed": (request, response) => {
-          response.end();
-          profile.#tell("closed");
-        },
-        "/failed": async (request, response) => {
-          profile.#fail(new Error(`the page failed: ${JSON.parse(await bodyOf(request)).error}`));
-          response.end();
-        },
+          if (one.level === "disk") profile.freshOnDisk += 1;
+        }),
+        "/healed": hears("healed", (event) => profile.healings.push(event)),
+        "/refused": hears("refused", (error) => profile.refusals.push(error)),
+        "/lost": hears("lost", (event) => {
+          profile.losses.push(event);
+          const concerns = ({ session }) => event.sessions.length === 0 || event.sessions.some(({ sessionId }) => sessionId === session);
+          for (const one of profile.acknowledged.values()) if (concerns(one)) one.isToldLost = true;
+        }),
+        "/closed": hears("closed"),
+        "/failed": hears("failed", ({ error }) => profile.#fail(new Error(`the page failed: ${error}`))),
+      },
+      onRequest: (path) => {
+        profile.#requested.push(path);
+        profile.#tell("asked");
       },
     });
+    profile.#server = { origin, close };
     return profile;
   }
 
@@ -109,7 +131,9 @@ export class Profile {
   /** Resolves when the page says so. */
   hears(event, test = () => true) {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(reject, DEADLINE_MS, new Error(`the page was silent for ${DEADLINE_MS} ms ("${event}" was expected)`));
+      const timer = setTimeout(() => {
+        reject(new Error(`the page was silent for ${DEADLINE_MS} ms ("${event}" was expected); it had asked for ${this.#requested.join(" ")}`));
+      }, DEADLINE_MS);
       const settle = (end) => (value) => {
         clearTimeout(timer);
         end(value);
@@ -118,19 +142,30 @@ export class Profile {
     });
   }
 
-  /** Starts a browser on the page. `orders` is what the page is answered when it has reported. */
-  start(orders) {
+  get address() {
+    return `${this.#server.origin}/crash.html${this.query}`;
+  }
+
+  /** What the page that is loaded next is answered when it has reported. */
+  expect(orders) {
     this.orders = orders;
     this.fresh = 0;
-    // What the dead browser left: a lock that names its process.
-    for (const name of ["SingletonLock", "SingletonCookie", "SingletonSocket"]) rmSync(join(this.folder, name), { force: true });
-    const child = spawn(CHROME, [
-      ...FLAGS, ...this.#args, "--headless=new", "--no-default-browser-check", "--disable-extensions", "--disable-breakpad", "--password-store=basic",
-      "--use-mock-keychain", "--disable-dev-shm-usage", "--disable-features=Translate,OptimizationHints,MediaRouter", `--user-data-dir=${this.folder}`, `${this.#server.origin}/crash.html${this.query}`,
-    ], { detached: true, stdio: "ignore" });
-    child.ended = new Promise((resolve) => { child.once("exit", resolve); });
-    alive.add(child);
-    return child;
+    this.freshOnDisk = 0;
+    this.#requested = [];
+  }
+
+  /** Starts a browser on the page; once more if it does not come up. */
+  async start(orders) {
+    for (let left = 2; ; left -= 1) {
+      this.expect(orders);
+      const asked = this.hears("asked").then(() => true, () => false);
+      const child = this.engine.start(this.folder, this.address);
+      child.ended = new Promise((resolve) => { child.once("exit", resolve); });
+      alive.add(child);
+      if (left === 0 || (await Promise.race([asked, sleep(START_MS)]))) return child;
+      this.falseStarts += 1;
+      await kill(child);
+    }
   }
 
   /** Where LevelDB is. */
@@ -140,10 +175,25 @@ export class Profile {
     return name && join(folder, name);
   }
 
+  /** The newest of LevelDB's logs, and how long it is. */
+  get end() {
+    const folder = this.engine === LEVELDB && this.database;
+    if (!folder) return null;
+    const logs = readdirSync(folder).filter((name) => /^\d+\.log$/.test(name)).sort();
+    return logs.length === 0 ? null : { log: logs.at(-1), size: statSync(join(folder, logs.at(-1))).size };
+  }
+
+  /** Cuts so many bytes off the end of LevelDB's log, and tells where it ends now. */
+  cut(bytes) {
+    const { log, size } = this.end;
+    const end = { log, size: Math.max(0, size - bytes) };
+    truncateSync(join(this.database, log), end.size);
+    return end;
+  }
+
   /** Leaves the beginning of a record at the end of LevelDB's log, as a browser does that is killed while it writes one. */
   tear(length = 100) {
-    const logs = readdirSync(this.database).filter((name) => name.endsWith(".log")).map((name) => join(this.database, name));
-    const [newest] = logs.sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+    const newest = join(this.database, this.end.log);
     // No record of LevelDB's crosses a block of its log. Where one ends too soon, zeros fill it up, as LevelDB does.
     const BLOCK = 32_768;
     let room = BLOCK - (statSync(newest).size % BLOCK);
@@ -210,22 +260,29 @@ export function isConsistent(report) {
 
 /**
  * One life of a browser: it reports what it finds, `look` judges that, the page writes until so many checkpoints are
- * acknowledged (and, with `heals`, until the store is healed), and a moment later everything is killed. Without `seed` it only reports, closes its store, and is killed.
+ * acknowledged (`onDisk`: stamped so), and, with `heals`, until a store that is suspect is healed; `pause` milliseconds later `end` ends it. Without `seed` it only reports; then, or with `closes` after
+ * it has written, it closes its store first.
  */
-export async function life(profile, { seed, enough = 0, pause = 0, heals = false, look = () => {} }) {
+export async function life(profile, { seed, enough = 0, onDisk = 0, pause = 0, heals = false, closes = false, stubborn = false, look = () => {}, then = () => {}, end = kill }) {
+  const goes = seed !== undefined;
   const reported = profile.hears("report");
-  const written = seed !== undefined && enough > 0 ? profile.hears("acknowledged", (count) => count >= enough) : null;
-  const closed = seed === undefined ? profile.hears("closed") : null;
+  const isEnough = () => profile.fresh >= enough && profile.freshOnDisk >= onDisk;
+  const written = goes && !closes && (enough > 0 || onDisk > 0) ? profile.hears("acknowledged", isEnough) : null;
+  const closed = goes && !closes ? null : profile.hears("closed");
   const healed = heals ? profile.hears("healed") : null;
   for (const promise of [reported, written, closed, healed]) promise?.catch(() => {});
-  const browser = profile.start({ seed, go: seed !== undefined });
+  const browser = await profile.start({ seed, go: goes, until: closes ? enough : null, stubborn });
+  let ending = kill;
   try {
-    look(await reported);
-    await healed;
+    const report = await reported;
+    look(report);
+    if (report.suspect !== null) await healed;
     await written;
     await closed;
-    await sleep(pause);
+    if (pause > 0) await sleep(pause);
+    await then(browser);
+    ending = end;
   } finally {
-    await kill(browser);
+    await ending(browser);
   }
 }

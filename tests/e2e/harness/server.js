@@ -17,8 +17,9 @@ function fileOf(mounts, path) {
   return file.startsWith(normalize(mounts[prefix] + sep)) ? file : null;
 }
 
-async function answer(request, response, { mounts, routes, headers }) {
+async function answer(request, response, { mounts, routes, headers, onRequest }) {
   const { pathname } = new URL(request.url, "http://127.0.0.1");
+  onRequest?.(pathname);
   const path = decodeURIComponent(pathname);
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.setHeader("Cache-Control", "no-store");
@@ -31,13 +32,14 @@ async function answer(request, response, { mounts, routes, headers }) {
 }
 
 /**
- * Serves folders (`mounts`: address prefix, ending in "/", to folder) and functions (`routes`: address to handler).
+ * Serves folders (`mounts`: address prefix, ending in "/", to folder) and functions (`routes`: address to handler);
+ * `onRequest` hears of each path that is asked for.
  *
  * @returns {Promise<{ origin: string, close: () => Promise<void> }>}
  */
-export async function serve({ mounts = {}, routes = {}, headers = {} }) {
+export async function serve({ mounts = {}, routes = {}, headers = {}, onRequest }) {
   const server = createServer((request, response) => {
-    answer(request, response, { mounts, routes, headers }).catch((error) => {
+    answer(request, response, { mounts, routes, headers, onRequest }).catch((error) => {
       if (!response.headersSent) response.writeHead(500);
       response.end(String(error));
     });

@@ -95,11 +95,14 @@ async function found(store, told) {
     sessions.push({ id, head: headCheckpointId, live: hashOf(live), counted: messageCount === live.messages.length, checkpoints, broken });
   }
   const status = await store.status();
-  return { sessions, verified: await store.verify(), deviceId: status.deviceId, dataLost: status.dataLost, suspect: status.suspect, interrupted: status.interrupted, level: status.level, told, dataLoss };
+  return { sessions, verified: await store.verify(), deviceId: status.deviceId, dataLost: status.dataLost, lost: status.lost, suspect: status.suspect, interrupted: status.interrupted, level: status.level, told, dataLoss };
 }
 
-/** Writes to one session, for ever. */
-async function write(store, id, seed, acknowledged) {
+/** What writes may be refused with while the disk is full, and when the browser has thrown the database away because of that. */
+const REFUSALS = ["Aborted", "Conflict", "ConnectionLost", "NotLoaded", "QuotaExceeded", "TimedOut", "Unavailable", "UnknownCheckpoint"];
+
+/** Writes to one session until it is told to stop. With `onRefusal` a write that is refused is not the end: it reads again and goes on. */
+async function write(store, id, seed, { acknowledged, isOver, onRefusal }) {
   const next = random(seed);
   const session = await store.session(id);
   let { messages = [], count = 0 } = await session.state();
@@ -110,7 +113,7 @@ async function write(store, id, seed, acknowledged) {
     known.set(checkpoint.id, state);
     acknowledged({ session: id, id: checkpoint.id, hash: hashOf(state), provisional: checkpoint.provisional, level: checkpoint._durability.level });
   };
-  for (;;) {
+  const step = async () => {
     const choice = next(100);
     // Some are larger than the 64 KB above which Chromium would keep a value in a file of its own.
     const kind = ["bytes/90000", "text/70000"][choice] ?? `text/${20 + next(2_000)}`;
@@ -137,28 +140,58 @@ async function write(store, id, seed, acknowledged) {
       ({ messages, count } = state);
       note(checkpoint, state);
     }
+  };
+  let isCurrent = true;
+  while (!isOver()) {
+    try {
+      if (!isCurrent) ({ messages = [], count = 0 } = await session.state());
+      isCurrent = true;
+      await step();
+    } catch (error) {
+      if (!onRefusal || !REFUSALS.includes(error.code)) throw error;
+      isCurrent = false;
+      // Some may be lost.
+      known.clear();
+      await onRefusal(error);
+    }
   }
 }
 
 try {
   const told = [];
+  const how = new URLSearchParams(location.search);
   // For showing what becomes of a database that nobody heals.
-  if (location.search === "?unhealed") delete IDBVersionChangeEvent.prototype.dataLoss;
-  const store = await open({ name: "crash" });
+  if (how.has("unhealed")) delete IDBVersionChangeEvent.prototype.dataLoss;
+  const store = await open({ name: "crash", ...(how.has("relaxed") && { durability: "relaxed" }) });
   store.on("healed", (event) => post("/healed", event));
-  store.on("data.lost", ({ message }) => told.push(message));
+  const telling = [];
+  store.on("data.lost", (event) => {
+    told.push(event.message);
+    telling.push(post("/lost", event));
+  });
   // A loss that was noticed while opening is told in a task of its own.
   await new Promise((resolve) => { setTimeout(resolve); });
-  const answer = await post("/report", await found(store, told));
-  const { seed, go } = await answer.json();
+  const report = await found(store, told);
+  // The two would go by connections of their own, and the latter may be faster.
+  await Promise.all(telling);
+  const answer = await post("/report", report);
+  const { seed, go, until, stubborn } = await answer.json();
   if (go) {
     await store.recover();
-    const acknowledged = (checkpoint) => post("/acknowledged", checkpoint).catch(() => {});
-    await Promise.all(["one", "two", "three"].map((id, i) => write(store, id, seed + i, acknowledged)));
-  } else {
-    await store.close();
-    await post("/closed", {});
+    let written = 0;
+    const acknowledged = (checkpoint) => {
+      written += 1;
+      return post("/acknowledged", checkpoint).catch(() => {});
+    };
+    const isOver = () => until !== null && written >= until;
+    const onRefusal = async ({ code, message, cause }) => {
+      await post("/refused", { code, message, cause: String(cause) });
+      await new Promise((resolve) => { setTimeout(resolve, 50); });
+    };
+    await Promise.all(["one", "two", "three"].map((id, i) => write(store, id, seed + i, { acknowledged, isOver, ...(stubborn && { onRefusal }) })));
   }
+  await store.close();
+  await post("/closed", {});
 } catch (error) {
   await post("/failed", { error: `${error.code ?? error.name}: ${error.message}\n${error.stack}` });
 }
