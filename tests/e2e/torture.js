@@ -29,11 +29,11 @@ const on = (what, ordeal, totals, rest = {}) => totals.map(([engine, total]) => 
 const told = { judged: nothingIsSilentlyLost };
 
 const PLAN = [
+  ...on("SIGKILL", kills, EVERY.map((engine) => [engine, 100])),
   ...on("power cut", powerCuts, [[LEVELDB, 24], [SQLITE_BACKEND, 12], [FIREFOX, 12], [WEBKIT, 12]], { needsDisk: true }),
   ...on("full disk", fullDisks, [[LEVELDB, 6], [SQLITE_BACKEND, 2], [FIREFOX, 2], [WEBKIT, 2]], { needsDisk: true }),
   ...on("log torn (after a kill or a clean end)", tornLogs, [[LEVELDB, 80]]),
   ...on("log torn behind a clean end", tornWhileClosed, [[LEVELDB, 4]], told),
-  ...on("SIGKILL", kills, EVERY.map((engine) => [engine, 100])),
   ...on("page's process crashed", rendererCrashes, [[LEVELDB, 40]]),
   ...on("quota used up", quotas, [[LEVELDB, 10]]),
 ];

@@ -106,7 +106,7 @@ export function kills({ total, size = 10, ...rest }) {
   });
 }
 
-/** Power cuts at the n-th acknowledgement. With `query` "?relaxed" all that was acknowledged is stamped "os". */
+/** Power cuts at the n-th acknowledgement. With `query` "relaxed" all that was acknowledged is stamped "os". */
 export function powerCuts({ total, size = 5, query = "", ...rest }) {
   return onProfiles({ total, size, onDisk: true, ...rest }, async ({ profile, size: rounds, next, tally, disk }) => {
     profile.query = query;

@@ -53,7 +53,7 @@ export const sleep = (milliseconds) => new Promise((resolve) => { setTimeout(res
 /** One browser profile. */
 export class Profile {
   /**
-   * With where LevelDB's log ended then, and whether the page has heard since that it is lost (without sessions: all is).
+   * With where LevelDB's log ended then, and whether the page has heard since that it is lost (without sessions, or where the loss is total: all is).
    *
    * @type {Map<string, { session: string, hash: string, provisional: boolean, level: string, end: object | null, isToldLost?: boolean }>}
    */
@@ -67,11 +67,12 @@ export class Profile {
   refusals = [];
   /** What they told of losses. */
   losses = [];
-  /** What follows the address of the page. */
+  /** How the page is to behave, as part of its address. */
   query = "";
   #waiting = new Map();
   #server;
   #requested = [];
+  #life = 0;
 
   /** A profile of a browser, in a folder of its own if none is named. */
   static async create({ engine = LEVELDB, folder = temporary("crash") } = {}) {
@@ -79,16 +80,19 @@ export class Profile {
     Object.assign(profile, { engine, folder });
     const hears = (event, note = () => {}) => async (request, response) => {
       const body = JSON.parse(await bodyOf(request));
-      note(body);
-      profile.#tell(event, body);
+      // What a browser said that is dead by now is true all the same, but nobody waits for it.
+      const isLate = Number(new URL(request.url, "http://127.0.0.1").searchParams.get("life")) !== profile.#life;
+      note(body, isLate);
+      if (!isLate) profile.#tell(event, body);
       response.end(event === "report" ? JSON.stringify(profile.orders) : undefined);
     };
     const { origin, close } = await serve({
       mounts: { "/": PAGES, "/pkg/": PKG },
       routes: {
         "/report": hears("report"),
-        "/acknowledged": hears("acknowledged", (one) => {
+        "/acknowledged": hears("acknowledged", (one, isLate) => {
           profile.acknowledged.set(one.id, { ...one, end: profile.end });
+          if (isLate) return;
           profile.fresh += 1;
           if (one.level === "disk") profile.freshOnDisk += 1;
         }),
@@ -96,11 +100,11 @@ export class Profile {
         "/refused": hears("refused", (error) => profile.refusals.push(error)),
         "/lost": hears("lost", (event) => {
           profile.losses.push(event);
-          const concerns = ({ session }) => event.sessions.length === 0 || event.sessions.some(({ sessionId }) => sessionId === session);
+          const concerns = ({ session }) => event.sessions.length === 0 || event.message.startsWith("total") || event.sessions.some(({ sessionId }) => sessionId === session);
           for (const one of profile.acknowledged.values()) if (concerns(one)) one.isToldLost = true;
         }),
         "/closed": hears("closed"),
-        "/failed": hears("failed", ({ error }) => profile.#fail(new Error(`the page failed: ${error}`))),
+        "/failed": hears("failed", ({ error }, isLate) => isLate || profile.#fail(new Error(`the page failed: ${error}`))),
       },
       onRequest: (path) => {
         profile.#requested.push(path);
@@ -143,12 +147,13 @@ export class Profile {
   }
 
   get address() {
-    return `${this.#server.origin}/crash.html${this.query}`;
+    return `${this.#server.origin}/crash.html?life=${this.#life}&${this.query}`;
   }
 
   /** What the page that is loaded next is answered when it has reported. */
   expect(orders) {
     this.orders = orders;
+    this.#life += 1;
     this.fresh = 0;
     this.freshOnDisk = 0;
     this.#requested = [];

@@ -62,7 +62,8 @@ function isWhole(message) {
 
 const hashOf = ({ messages = [], count = null }) => textHash(`${count} ${messages.map(messageHash).join(" ")}`);
 
-const post = (path, body) => fetch(path, { method: "POST", body: JSON.stringify(body) });
+// With what tells the server which life of the browser it comes from.
+const post = (path, body) => fetch(`${path}${location.search}`, { method: "POST", body: JSON.stringify(body) });
 
 async function collect(items) {
   const list = [];
