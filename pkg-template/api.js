@@ -2,6 +2,7 @@ import { checkString } from "./check.js";
 import { TurnmarkError, fromRaw } from "./errors.js";
 import { loadEngine } from "./loader.js";
 import { acquire } from "./registry.js";
+import { hasRoom } from "./room.js";
 import { createSavers } from "./savers.js";
 import { DEFAULT_NAME, checkSettings } from "./settings.js";
 import { Store } from "./store.js";
@@ -22,7 +23,7 @@ export function createApi(glue, defaultSource) {
     const Engine = await within(timeout, "loading the WebAssembly module", loadEngine(glue, defaultSource));
     const { name, scope, backend, durability, maxCheckpoints, retention, mirror } = settings;
     const options = { name, scope, backend, durability, maxCheckpoints, retention, mirror };
-    return acquire(options, timeout, (listener) => Engine.open({ ...options, timeout, listener }), listeners);
+    return acquire(options, timeout, (listener) => Engine.open({ ...options, timeout, listener, hasRoom }), listeners);
   }
 
   async function connectOrFallBack(settings) {

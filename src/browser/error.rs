@@ -4,6 +4,7 @@ use wasm_bindgen::JsValue;
 use web_sys::DomException;
 
 use super::bindings::property;
+use super::heal::rotates;
 use crate::error::{Code, Error};
 
 /// Names by which browsers say that a page may not use IndexedDB, which asking again does not change.
@@ -44,6 +45,11 @@ impl Thrown {
         self.is(&["QuotaExceededError", "NS_ERROR_DOM_INDEXEDDB_QUOTA_ERR"])
             || self.is(&["UnknownError", "AbortError"])
                 && self.says(&["no_space", "no space", "enospc", "disk", "quota", "not enough space"])
+    }
+
+    /// The disk has failed, or is full. A quota that is used up harms nothing; where the name is the same for both, the cure is cheap.
+    pub(super) fn is_fault(&self) -> bool {
+        self.is(&["UnknownError"]) || self.is(&["QuotaExceededError"]) && (!rotates() || self.says(&["disk"]))
     }
 
     /// The handle is dead, whatever is tried with it; another connection may work.
@@ -161,6 +167,14 @@ pub(super) fn lost(why: &str, sent: bool) -> Error {
         "nothing of this command was written"
     };
     Error::new(Code::ConnectionLost, format!("the browser closed the connection to the database ({why}); {after}"))
+}
+
+/// The database is left alone because the disk is full.
+pub(super) fn no_room(name: &str) -> Error {
+    let message = format!(
+        "the disk is full: the database \"{name}\" is not opened again before some megabytes are free, because the browser might throw it away"
+    );
+    Error::new(Code::QuotaExceeded, message)
 }
 
 /// The browser has not answered.

@@ -4,12 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
 use gloo::events::EventListener;
-use wasm_bindgen::JsCast;
-use wasm_bindgen_futures::spawn_local;
+use js_sys::Promise;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::EventTarget;
 
 use super::bindings::{global, property};
 use super::connection::Connection;
+use super::heal::rotates;
 use super::open::{Opened, open};
 use super::reads;
 use super::signal::Signal;
@@ -32,6 +34,8 @@ pub(super) struct Handle {
     pub(super) level: Cell<Level>,
     /// Why what it acknowledges does not count as being on the disk.
     suspect: Cell<Option<&'static str>>,
+    /// Whether there was a fault that a full disk may have caused, and no room has been found since.
+    doubts_room: Cell<bool>,
     /// How many faults there were: one that comes while a former one is healed is not healed by that.
     faults: Cell<u32>,
     pub(super) data_lost: RefCell<Option<String>>,
@@ -88,6 +92,7 @@ impl Handle {
             patience: Cell::new(PATIENCE),
             level: Cell::new(Level::Os),
             suspect: Cell::new(None),
+            doubts_room: Cell::new(false),
             faults: Cell::new(0),
             data_lost: RefCell::default(),
             state: RefCell::new(State::Idle),
@@ -133,6 +138,30 @@ impl Handle {
         }
     }
 
+    /// Does not trust it after a fault of the browser's, which may mean that the disk is full.
+    pub(super) fn fault(&self, reason: &'static str) {
+        self.doubts_room.set(true);
+        self.distrust(reason);
+    }
+
+    /// After a fault, whether the disk has room. Chromium throws a damaged database away when it opens it or writes to it on a
+    /// full disk; left alone until there is room, it is whole.
+    async fn find_room(&self) -> Result<()> {
+        let Some(has_room) = self.options.has_room.as_ref().filter(|_| self.doubts_room.get() && rotates()) else {
+            return Ok(());
+        };
+        // Who cannot say is no hindrance.
+        let said = match has_room.call0(&JsValue::UNDEFINED) {
+            Ok(promise) => JsFuture::from(Promise::resolve(&promise)).await,
+            Err(thrown) => Err(thrown),
+        };
+        if said.is_ok_and(|said| said.is_falsy()) {
+            return Err(error::no_room(&self.options.name));
+        }
+        self.doubts_room.set(false);
+        Ok(())
+    }
+
     /// Begins a command.
     ///
     /// # Errors
@@ -173,7 +202,11 @@ impl Handle {
         self.state.replace(State::Opening(attempt.clone()));
         let (handle, opening) = (self.clone(), attempt.clone());
         spawn_local(async move {
-            let result = open(&handle.options).await.map(|opened| handle.take(opened));
+            let opened = match handle.find_room().await {
+                Ok(()) => open(&handle.options).await,
+                Err(error) => Err(error),
+            };
+            let result = opened.map(|opened| handle.take(opened));
             handle.state.replace(match &result {
                 Ok(connection) => State::Open(connection.clone()),
                 Err(_) => State::Idle,
@@ -212,7 +245,7 @@ impl Handle {
             },
             move || {
                 if let Some((handle, connection)) = both() {
-                    handle.distrust("the browser closed the connection");
+                    handle.fault("the browser closed the connection");
                     handle.forget(&connection, "the browser closed it");
                     connection.lose("the browser closed it");
                 }

@@ -95,13 +95,16 @@ pub struct OpenOptions {
     pub timeout_ms: u32,
     /// Hears of connection events.
     pub on_event: Option<Listener>,
+    /// Says, as a promise, whether the disk has room. Asked before a database is opened again after a fault.
+    pub has_room: Option<js_sys::Function>,
 }
 
 impl OpenOptions {
     /// The usual options: strict, ten seconds, no listener.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        OpenOptions { name: name.into(), durability: Durability::default(), timeout_ms: 10_000, on_event: None }
+        let (name, durability) = (name.into(), Durability::default());
+        OpenOptions { name, durability, timeout_ms: 10_000, on_event: None, has_room: None }
     }
 }
 

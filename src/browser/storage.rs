@@ -6,7 +6,7 @@ use super::connection::Connection;
 use super::error::{Thrown, aborted, lost, refused, timed_out};
 use super::guess;
 use super::handle::{Handle, stores};
-use super::heal::heal;
+use super::heal::{heal, rotates};
 use super::reads::{self, Stop, check};
 use super::text::JsText;
 use super::transaction::{End, Transaction};
@@ -277,9 +277,10 @@ async fn stopped(handle: &Handle, transaction: &Transaction, stop: Stop, sent: b
 pub(super) fn unfinished(handle: &Handle, transaction: &Transaction, end: End, sent: bool) -> Failure {
     match end {
         End::Aborted(reason) => {
-            let is_fault = reason.as_ref().is_some_and(|reason| reason.is(&["UnknownError"]));
+            // WebKit gives no reason where the disk is full. An abort of our own does not come here.
+            let is_fault = reason.as_ref().map_or(sent && !rotates(), Thrown::is_fault);
             if is_fault {
-                handle.distrust("an I/O error");
+                handle.fault("an I/O error");
             }
             let is_full = reason.as_ref().is_some_and(Thrown::is_full);
             let is_dead = match &reason {

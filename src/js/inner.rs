@@ -85,6 +85,7 @@ impl Inner {
                     durability,
                     timeout_ms,
                     on_event: Some(on_event),
+                    has_room: options.get("hasRoom").dyn_into().ok(),
                 })
                 .await?
             }

@@ -61,6 +61,29 @@ async fn an_io_error_makes_the_store_suspect_until_it_is_healed() {
 }
 
 #[wasm_bindgen_test]
+async fn every_engines_word_for_a_full_disk_makes_the_store_suspect_until_it_is_healed() {
+    // LevelDB, SQLite in Chromium; Firefox, and WebKit, which gives no reason.
+    let disk = [
+        Some(("UnknownError", "IO error: NO_SPACE")),
+        Some(("QuotaExceededError", "Encountered disk full while committing")),
+    ];
+    let others = [Some(("QuotaExceededError", "The current transaction exceeded its quota limitations.")), None];
+    for (reason, is_fault) in
+        disk.map(|reason| (reason, true)).into_iter().chain(others.map(|reason| (reason, !rotates())))
+    {
+        let storage = open(&fresh("full")).await;
+        abort_reason(reason.map(|(name, _)| name), reason.map_or("", |(_, message)| message));
+        abort_at("put", 1);
+        let expected = if reason.is_some() { Code::QuotaExceeded } else { Code::Aborted };
+        assert_eq!(code(write(&storage, puts(1)).await), expected, "{reason:?}");
+        mend();
+        assert_eq!(storage.suspicion().map(|(why, _)| why), is_fault.then_some("an I/O error"), "{reason:?}");
+        storage.heal().await.unwrap();
+        assert_eq!(storage.level(), Level::Disk, "{reason:?}");
+    }
+}
+
+#[wasm_bindgen_test]
 async fn a_cure_that_fails_leaves_the_store_suspect() {
     let name = fresh("cure");
     let storage = open(&name).await;
