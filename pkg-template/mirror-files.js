@@ -36,6 +36,8 @@ async function write(folder, name, parts) {
   await writable.close();
 }
 
+const exists = (folder, name) => folder.getFileHandle(name).then(() => true, () => false);
+
 /** What is in a folder, as `[name, handle][]`. */
 async function entries(folder) {
   const list = [];
@@ -134,9 +136,12 @@ export class MirrorFiles {
     const body = new TextEncoder().encode(bundle);
     const said = { format: FORMAT, version: VERSION, session, created, seq, epoch, oldest, at: Date.now(), bytes: body.length, sum: await digest(body) };
     const line = new TextEncoder().encode(`${JSON.stringify(said)}\n`);
-    await write(folder, `${generation}-${index}`, [line, body]);
+    const name = `${generation}-${index}`;
+    // Somebody else has gone on with it: what stands there is not for us to change.
+    if (await exists(folder, name)) throw new TurnmarkError("Conflict", `there is a file ${name} in the mirror already`);
+    await write(folder, name, [line, body]);
     if (begins && chain !== null) {
-      for (const [name] of await entries(folder)) if (name !== `${generation}-0`) await folder.removeEntry(name).catch(() => {});
+      for (const [older] of await entries(folder)) if (older !== name) await folder.removeEntry(older).catch(() => {});
     }
     const size = line.length + body.length;
     return {

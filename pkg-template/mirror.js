@@ -12,8 +12,8 @@ const MOST = 20;
 /** Sessions: those that were changed last. */
 const SESSIONS = 200;
 /** Files that a chain may have before it begins anew. */
-const LENGTH = 16;
-/** New beginnings of less are not worth to be put off. */
+const LENGTH = 100;
+/** Bytes of what was new that any chain may have; else as many as its beginning has, so that beginning anew costs in the mean what is new. */
 const SMALL = 256 * 1024;
 /** Milliseconds between two rounds, and how many times the last one's duration. */
 const PAUSE_MS = 1000;
@@ -28,6 +28,9 @@ const REMOVES = ["delete", "prune"];
 
 /** What is told of a session that is only in the mirror. */
 const shown = ({ sessionId, lastSeq, foundSeq, mirroredSeq, mirroredAt }) => ({ sessionId, lastSeq, foundSeq, mirroredSeq, mirroredAt });
+
+/** The page comes first where there is much to be written. */
+const rest = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, Math.min(milliseconds, PAUSE_MS)); });
 
 const sum = (chains) => [...chains].reduce((total, { bytes }) => total + bytes, 0);
 
@@ -47,6 +50,7 @@ export class Mirror {
   #timer = null;
   #round = null;
   #next = 0;
+  #hurries = false;
   #leaving = new AbortController();
   #stop;
 
@@ -126,6 +130,7 @@ export class Mirror {
       this.#plan();
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       await this.#round;
+      this.#chains = null;
     });
   }
 
@@ -162,8 +167,10 @@ export class Mirror {
     const dirty = [...this.#dirty];
     this.#dirty.clear();
     for (const [session, whole] of dirty) {
+      const start = Date.now();
       // What fails is mirrored with the next change: damage, which must not be mirrored, or no room.
       await this.#alone(() => this.#write(files, session, whole)).catch(() => {});
+      if (dirty.length > 1 && !this.#hurries) await rest(Date.now() - start);
     }
     this.#totals = { sessions: this.#chains.size + this.#lost.length, bytes: this.#bytes() };
   }
@@ -191,7 +198,7 @@ export class Mirror {
     const begins = anew || share.whole;
     let text = writeBundle(share.bundle);
     if (begins && text.length > this.#budget) text = writeBundle((await this.#engine.share(session, null, 1)).bundle);
-    if (!(await this.#makeRoom(files, text.length, session))) {
+    if (!(await this.#makeRoom(files, text.length - (begins ? chain?.bytes ?? 0 : 0), session))) {
       this.#full = true;
       return;
     }
@@ -286,10 +293,12 @@ export class Mirror {
     this.#stop();
     clearTimeout(this.#timer);
     this.#timer = null;
+    this.#hurries = true;
     if (this.#chains !== null) {
       const last = (this.#round ?? Promise.resolve()).then(() => this.#work());
       await within(PATIENCE_MS, "writing the mirror", last).catch(() => {});
     }
+    // Not before: whoever keeps it from now on must not meet a file of ours.
     this.#leaving.abort();
   }
 }

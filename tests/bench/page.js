@@ -261,6 +261,28 @@ globalThis.work = async (count) => {
   }
 };
 
+/** What the witness and the mirror cost: turns in a row, as many as a second brings, with both and with neither. */
+async function copies() {
+  for (const name of ["watched", "alone"]) await deleteDatabase(name);
+  const watched = await session(await open({ name: "watched" }), "s", 1000);
+  const kept = [navigator.storage.getDirectory, Storage.prototype.getItem];
+  navigator.storage.getDirectory = () => Promise.reject(new Error("no files"));
+  Storage.prototype.getItem = () => { throw new Error("no storage"); };
+  const alone = await session(await open({ name: "alone", mirror: false }), "s", 1000);
+  [navigator.storage.getDirectory, Storage.prototype.getItem] = kept;
+  const times = new Map([[watched, []], [alone, []]]);
+  for (let round = -1; round < 5; round += 1) {
+    for (const [of, list] of times) {
+      let turns = 0;
+      const start = performance.now();
+      for (; performance.now() - start < 2000; turns += 1) await of.append([message(), message()]);
+      if (round >= 0) list.push((performance.now() - start) / turns);
+    }
+  }
+  const [both, neither] = [median(times.get(watched)), median(times.get(alone))];
+  atMost("a turn with witness and mirror / without", both / neither, 1.15, ms([both, neither]));
+}
+
 async function growth() {
   await deleteDatabase("growth");
   const store = await open({ name: "growth" });
@@ -286,5 +308,6 @@ globalThis.bench = async () => {
   await listing(store);
   await growth();
   await store.close();
+  await copies();
   return results;
 };
