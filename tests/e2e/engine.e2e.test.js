@@ -545,6 +545,8 @@ for (const [how, command] of [
         const one = await store.session(`flight ${i}`);
         return one.append([kit.user("f", kit.noise(50_000, i + 1))]).then(({ id }) => ({ id }), kit.described);
       }));
+      // So that they are under way. Chromium loses the answer of a call that ends right before so much work.
+      await new Promise((resolve) => { setTimeout(resolve); });
     }, name);
     await session.send(...command(own.origin, name));
     const seen = await page.evaluate(async () => {
