@@ -11,6 +11,8 @@ export const counts = () => ({
   done: 0, acknowledged: 0, checked: 0, intact: 0, replaced: 0, unacknowledgedSeen: 0,
   /** Acknowledged and gone: in all, of these stamped "disk", and of those of which the library said nothing. */
   lost: 0, lostOnDisk: 0, unreported: 0,
+  /** Starts that found something gone and said so, if only of some sessions: the witness may be a second behind. */
+  told: 0,
   /** Gone with the end of a log that was cut off, or with the power and never called safe: these had to go. */
   excused: 0,
   /** Records, heads, turns by halves, and acknowledged checkpoints that came back different. */
@@ -40,6 +42,7 @@ function judge(profile, report, tally, { isExcused = () => false, wasHealed = tr
   tally.lostOnDisk += onDisk.length;
   tally.unreported += onDisk.filter(({ isToldLost }) => !isToldLost).length;
   if (gone.length > 0) {
+    if (report.dataLost) tally.told += 1;
     tally.evidence.push(
       `${after}${gone.length} of ${profile.acknowledged.size} acknowledged checkpoints are gone, ${onDisk.length} of them stamped "disk"; the store was ${wasHealed ? "" : "not "}healed when its browser ended; `
       + `upgrade events: ${JSON.stringify(report.dataLoss)}; the library said: ${JSON.stringify({ dataLost: report.dataLost, lost: report.lost, told: profile.losses, refused: profile.refusals })}\n${profile.diary()}`,
