@@ -213,6 +213,14 @@ export function createApi({ store, name, globalName, sessionId, voice, tools, re
       return done;
     }),
 
+    repair: action(async (options) => {
+      const report = await store.repair(options);
+      const left = report.lost.length === 0 ? "nothing stays lost" : `${count(report.lost.length, "record")} stay lost: ${hint("verify()")}`;
+      const rows = report.actions.map(({ action: what, record, message }) => ({ action: what, record: line(record), message: line(message, 120) }));
+      show(`${count(rows.length, "repair")} ${report.dryRun ? "would be made" : "made"}; ${left}`, rows);
+      return report;
+    }),
+
     export: action(async (options) => {
       const bundle = await store.export(options);
       say(`exported ${size(bundle.length)}. To the clipboard: copy(await ${hint("export()")})`);
@@ -277,7 +285,7 @@ function helpLines(globalName) {
     ["pin(-1)", "never prune it; pin(-1, false) takes that back"],
     ["log()", "the newest operations"],
     ["sessions()", "all sessions; select(-1) chooses one, select() follows the page"],
-    ["verify(), status()", "check every record; how durable the store is"],
+    ["verify(), repair(), status()", "check every record; set right what can be; how durable the store is"],
     ["recover()", "finish what was interrupted; bring back what only the mirror has"],
     ["export()", "everything as one text"],
     ["tools()", "the tools the application has registered"],

@@ -1,6 +1,5 @@
 import type {
-  Checkpoint, CheckpointSummary, Diff, ExportOptions, Operation, Restored, RestoredTo, RestoreOptions, RollbackOptions, Session, SessionState, SessionSummary, Status, Turnmark,
-  Recovered,
+  Checkpoint, CheckpointSummary, Diff, ExportOptions, Operation, Recovered, RepairReport, Restored, RestoredTo, RestoreOptions, RollbackOptions, Session, SessionState, SessionSummary, Status, Turnmark,
   VerifyReport,
 } from "./index.js";
 
@@ -82,6 +81,8 @@ export interface HarnessDevToolsAPI {
   verify(): Promise<VerifyReport>;
   /** See {@link Turnmark.recover}. */
   recover(options?: { drop?: boolean }): Promise<Recovered[]>;
+  /** Sets right what can be; see {@link Turnmark.repair}. `dryRun` only tells what that would do. */
+  repair(options?: { dryRun?: boolean }): Promise<RepairReport>;
   status(): Promise<Status>;
   export(options?: ExportOptions): Promise<string>;
 

@@ -785,7 +785,12 @@ export interface Status {
   readonly persisted: boolean | null;
   readonly quota: { usage: number; quota: number } | null;
   readonly schemaVersion: number;
-  readonly counts: { sessions: number; checkpoints: number; messageRows: number; objects: number; pendingWrites: number };
+  readonly counts: { sessions: number; checkpoints: number; messageRows: number; objects: number; pendingWrites: number; quarantined: number };
+  /**
+   * Sessions of the scope whose record cannot be read or is lost, as `sessions ["default", "s1"]`. `sessions()` leaves them out, as
+   * the lists of checkpoints leave out what cannot be read; {@link Turnmark.verify} names every record, {@link Turnmark.repair} sets right what can be.
+   */
+  readonly unreadable: string[];
   /** Sessions whose newest checkpoint is provisional, or whose turn has not ended, while no open page is writing it. */
   readonly interrupted: { sessionId: string; checkpointId: string; since: number; runId: string | null }[];
   /** Turns that are being answered now. `mine`: by this page. */
@@ -820,7 +825,30 @@ export interface VerifyReport {
   /** No fault but `unreachable` ones. */
   readonly ok: boolean;
   readonly checked: { sessions: number; checkpoints: number; messages: number; objects: number; pendingWrites: number };
+  /** Records that {@link Turnmark.repair} has put aside. */
+  readonly quarantined: number;
   readonly faults: Fault[];
+}
+
+/** One thing that {@link Turnmark.repair} did, or would do. */
+export interface RepairAction {
+  /**
+   * `quarantine`: what cannot be used was moved aside as it is stored. `rebuild`: a lost record was written again from what there is.
+   * `correct`: counts, ranges or the live state. `bridge`: a checkpoint whose parent is gone continues from its nearest ancestor. `reference`: one that was lost.
+   */
+  readonly action: "quarantine" | "rebuild" | "correct" | "bridge" | "reference";
+  /** Store and key of the record. */
+  readonly record: string;
+  readonly message: string;
+  /** Checkpoints it concerns. */
+  readonly affects: string[];
+}
+
+export interface RepairReport {
+  readonly dryRun: boolean;
+  readonly actions: RepairAction[];
+  /** What stays lost, with the checkpoints that reach it: what `verify()` finds afterwards. */
+  readonly lost: Fault[];
 }
 
 export interface ImportReport {
@@ -915,6 +943,12 @@ export interface Turnmark {
   status(): Promise<Status>;
   /** Reads and checks every record. One bad record never hides the others. */
   verify(): Promise<VerifyReport>;
+  /**
+   * Moves what cannot be read into quarantine, where it is kept as it is stored, and sets the rest right: lost sessions go on from
+   * their newest checkpoint, counts, references and parents are those there are. One transaction over the whole database, every scope
+   * included; `dryRun` only tells what it would do. Nothing is deleted by it; deleting a session deletes what was put aside of it.
+   */
+  repair(options?: { dryRun?: boolean }): Promise<RepairReport>;
   /**
    * Finalizes what is interrupted (or drops it), in every session (see {@link Session.recover}), then brings back the sessions that only the
    * mirror has (`status().mirror.recoverable`), and says what it did. A session that is there is not written over. Never done silently.

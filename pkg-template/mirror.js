@@ -181,9 +181,9 @@ export class Mirror {
 
   async #write(files, session, whole) {
     const chain = this.#chains.get(session) ?? null;
-    const anew = whole || chain === null || chain.index + 1 >= LENGTH || chain.bytes - chain.first > Math.max(chain.first, SMALL);
-    const seen = anew ? null : { seq: chain.seq, epoch: chain.epoch, oldest: chain.oldest };
-    const share = await this.#engine.share(session, seen, MOST);
+    const grown = chain !== null && (chain.index + 1 >= LENGTH || chain.bytes - chain.first > Math.max(chain.first, SMALL));
+    const seen = chain === null || whole || grown ? null : { seq: chain.seq, epoch: chain.epoch, oldest: chain.oldest };
+    const share = await this.#share(session, seen, whole ? null : chain);
     if (!share) {
       // One that its owner has emptied is there still. One that is gone was not deleted: that would have taken its chain away.
       if (chain) await ((await this.#engine.summary(session)) ? this.#drop(files, chain) : this.#hold(files, chain));
@@ -195,7 +195,7 @@ export class Mirror {
       await this.#hold(files, chain);
       return this.#write(files, session, whole);
     }
-    const begins = anew || share.whole;
+    const begins = share.whole;
     let text = writeBundle(share.bundle);
     if (begins && text.length > this.#budget) text = writeBundle((await this.#engine.share(session, null, 1)).bundle);
     if (!(await this.#makeRoom(files, text.length - (begins ? chain?.bytes ?? 0 : 0), session))) {
@@ -211,6 +211,15 @@ export class Mirror {
       this.#chains.delete(session);
       throw error;
     }
+  }
+
+  /** What is new of a session. Where something old of it is damaged, what can be told without. */
+  async #share(session, seen, chain) {
+    const without = async (error) => {
+      if (error?.code !== "RecordUnreadable" || seen !== null) throw error;
+      return chain === null ? this.#engine.share(session, null, 1) : this.#engine.share(session, { seq: chain.seq, epoch: chain.epoch, oldest: chain.oldest }, MOST);
+    };
+    return this.#engine.share(session, seen, MOST).catch(without);
   }
 
   /** Makes room within the budget; `false` where there is none. What is all there is of a session stays. */

@@ -332,6 +332,16 @@ export class Store {
     });
   }
 
+  /** Sets right what can be. Whoever goes on with a session that was changed reads it first. */
+  async repair(options) {
+    const dryRun = ifGiven(checkOptions(options).dryRun, checkBoolean, "dryRun") ?? false;
+    return this.alone(async (engine) => {
+      const { sessions, ...report } = await engine.repair(dryRun);
+      if (!dryRun) for (const session of sessions) this.forget(session);
+      return report;
+    });
+  }
+
   async prune(session, keepLast) {
     checkId(session, "session id");
     checkCount(keepLast, "keepLast");

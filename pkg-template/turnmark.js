@@ -50,6 +50,7 @@ export function createTurnmark(store, { name, scope, backend }) {
     preview: (session, request) => preview(store, session, request),
     status: () => status(store, { name, scope, backend }),
     verify: () => store.onAll((engine) => engine.verify()),
+    repair: (options) => store.repair(options),
     recover: (options) => store.recover(options, null),
     export: async (options) => {
       const sessions = ifGiven(checkOptions(options).sessions, checkStrings, "sessions") ?? null;

@@ -14,7 +14,8 @@ use super::value;
 use crate::codec::key::{ById, Common, Key, Range, Store, Where};
 use crate::codec::schema::{CHECKPOINT_BY_ID, CHECKPOINT_BY_LOOKUP, CHECKPOINT_BY_OPENS, CHECKPOINT_BY_TURN};
 use crate::error::{Code, Error};
-use crate::store::{Access, Answer, Read, Request};
+use crate::model::sorted::Map;
+use crate::store::{Access, Answer, Op, Read, Request};
 
 /// Why reading stopped.
 #[derive(Debug)]
@@ -63,8 +64,10 @@ pub(super) async fn read(
     let mut answers = Vec::with_capacity(asked.len());
     for (request, raw) in asked {
         let answer = match &request {
-            Request::Row(key) => Answer::Row(row(raw.as_ref(), key.store, || key.to_string())),
-            Request::ById(_) => Answer::Row(row(raw.as_ref(), Store::Checkpoints, || words(&request))),
+            Request::Row(key) => Answer::Row(row(raw.as_ref(), key.store, &value::key(key), || key.to_string())),
+            Request::ById(_) => {
+                Answer::Row(row(raw.as_ref(), Store::Checkpoints, &JsValue::UNDEFINED, || words(&request)))
+            }
             Request::Keys(range) => Answer::Keys(Rc::new(keys(raw.as_ref(), range)?)),
             Request::Where(those) => Answer::Rows(Rc::new(match raw {
                 Some(raw) => having(transaction, those, &raw).await?,
@@ -174,11 +177,41 @@ async fn having(transaction: &Transaction, those: &Where, raw: &IdbRequest) -> R
     match result(raw) {
         Ok(found) => Ok(Array::from(&found)
             .iter()
-            .map(|value| decode(Store::Checkpoints, value, || words(&Request::Where(those.clone()))))
+            .map(|value| {
+                decode(Store::Checkpoints, &JsValue::UNDEFINED, value, || words(&Request::Where(those.clone())))
+            })
             .collect()),
         // The index cannot say which it was: the session's checkpoints are looked through one by one.
         Err(_) => one_by_one(transaction, &range, None).await,
     }
+}
+
+/// Stored values, as they are.
+pub(super) type Stored = Map<Key, JsValue>;
+
+/// Reads the stored values of the rows that are to be moved. One that the browser cannot give stays where it is.
+///
+/// # Errors
+/// As [`read`].
+pub(super) async fn stored(transaction: &Transaction, access: Access, writes: &[Op<JsText>]) -> Result<Stored, Stop> {
+    let mut asked = Vec::new();
+    for op in writes {
+        if let Op::Move(key, _) = op {
+            check(access, key.store)?;
+            let threw = |thrown| Stop::Threw(format!("reading {key}"), thrown);
+            asked.push((key.clone(), ask_row(transaction, key).map_err(threw)?));
+        }
+    }
+    let mut found = Stored::new();
+    if let Some((_, last)) = asked.last() {
+        transaction.answered(last).await?;
+        for (key, raw) in asked {
+            if let Some(value) = brought(&raw).filter(|value| !value.is_undefined()) {
+                found.insert(key, value);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// What a request brought, if it did not fail.
@@ -195,16 +228,16 @@ fn result(raw: &IdbRequest) -> Result<JsValue, Thrown> {
 }
 
 /// The answer to a request for one record.
-fn row(raw: Option<&IdbRequest>, store: Store, name: impl FnOnce() -> String) -> Option<Read<JsText>> {
+fn row(raw: Option<&IdbRequest>, store: Store, key: &JsValue, name: impl FnOnce() -> String) -> Option<Read<JsText>> {
     match result(raw?) {
         Ok(value) if value.is_undefined() => None,
-        Ok(value) => Some(decode(store, value, name)),
+        Ok(value) => Some(decode(store, key, value, name)),
         Err(thrown) => Some(Read::Unreadable(unreadable(&name(), &thrown))),
     }
 }
 
-fn decode(store: Store, value: JsValue, name: impl FnOnce() -> String) -> Read<JsText> {
-    match value::decode(store, value) {
+fn decode(store: Store, key: &JsValue, value: JsValue, name: impl FnOnce() -> String) -> Read<JsText> {
+    match value::decode(store, key, value) {
         Ok(row) => Read::Row(Rc::new(row)),
         Err(why) => Read::Unreadable(Error::unreadable(name(), why)),
     }
@@ -231,7 +264,7 @@ async fn rows(transaction: &Transaction, range: &Range, limit: Option<u32>, raw:
     let rows: Vec<_> = found
         .iter()
         .map(|value| {
-            let row = value::decode(range.store, value);
+            let row = value::decode(range.store, &JsValue::UNDEFINED, value);
             bad |= row.is_err();
             row
         })
@@ -265,7 +298,7 @@ async fn one_by_one(transaction: &Transaction, range: &Range, limit: Option<u32>
     }
     Ok(asked
         .iter()
-        .filter_map(|(key, raw)| row(Some(raw), range.store, || value::key_in_words(range.store, key)))
+        .filter_map(|(key, raw)| row(Some(raw), range.store, key, || value::key_in_words(range.store, key)))
         .collect())
 }
 

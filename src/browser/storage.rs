@@ -193,9 +193,17 @@ async fn attempt(
     if !access.write {
         return Err(Error::new(Code::Internal, "a reading command planned a write").into());
     }
+    let moved = match reads::stored(&transaction, access, &writes).await {
+        Ok(moved) => moved,
+        Err(stop) => return Err(stopped(handle, &transaction, stop, false).await),
+    };
     transaction.start_writing();
     for op in &writes {
-        if let Err(stop) = write(&transaction, access, op) {
+        let sent = match op {
+            Op::Move(from, to) => transfer(&transaction, access, from, to, &moved),
+            _ => write(&transaction, access, op),
+        };
+        if let Err(stop) = sent {
             return Err(stopped(handle, &transaction, stop, true).await);
         }
     }
@@ -205,7 +213,23 @@ async fn attempt(
     }
 }
 
-/// Sends one write.
+/// Sends the move of a row whose stored value was read before.
+fn transfer(
+    transaction: &Transaction,
+    access: Access,
+    from: &Key,
+    to: &Key,
+    moved: &reads::Stored,
+) -> Result<(), Stop> {
+    check(access, to.store)?;
+    let Some(value) = moved.get(from) else { return Ok(()) };
+    let threw = |thrown: Thrown| Stop::Threw(format!("the record {to}"), thrown);
+    let store = transaction.store(to.store).map_err(threw)?;
+    store.put(value, Some(&value::key(to))).map_err(|error| threw(error.into()))?;
+    write(transaction, access, &Op::Delete(from.clone()))
+}
+
+/// Sends one write. A move is none: it needs what is stored.
 pub(super) fn write(transaction: &Transaction, access: Access, op: &Op<JsText>) -> Result<(), Stop> {
     let threw = |key: &Key| {
         let what = format!("the record {key}");
@@ -231,6 +255,7 @@ pub(super) fn write(transaction: &Transaction, access: Access, op: &Op<JsText>) 
                 store.delete(query).map_err(|error| threw(error.into()))?;
             }
         }
+        Op::Move(..) => {}
     }
     Ok(())
 }

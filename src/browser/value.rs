@@ -3,7 +3,7 @@
 use idb::KeyRange;
 use js_sys::{Array, Number};
 use serde::de::DeserializeOwned;
-use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen::prelude::*;
 
 use super::convert::{from_js, to_js};
 use super::error::Thrown;
@@ -12,7 +12,15 @@ use crate::codec::key::{Key, Piece, Range, Store};
 use crate::codec::row::Row;
 use crate::error::{Code, Error, Result};
 
-/// A row as it is stored: its fields alone, since the store already says which kind it is.
+#[wasm_bindgen(module = "/src/browser/checksum.js")]
+extern "C" {
+    fn seal(row: &JsValue, key: &JsValue);
+
+    #[wasm_bindgen(js_name = isSound)]
+    fn is_sound(row: &JsValue, key: &JsValue) -> bool;
+}
+
+/// A row as it is stored: its fields alone, since the store already says which kind it is, and their checksum.
 ///
 /// # Errors
 /// `NotStorable` for a number that JavaScript has not, `Internal` when the row is not of the key's store.
@@ -30,7 +38,13 @@ pub(super) fn encode(key: &Key, row: &Row<JsText>) -> Result<JsValue> {
         Row::Write(row) => to_js(row),
         Row::Stream(row) => to_js(row),
     };
-    value.map_err(|error| Error::new(Code::NotStorable, format!("the record {key} cannot be stored: {error}")))
+    let value =
+        value.map_err(|error| Error::new(Code::NotStorable, format!("the record {key} cannot be stored: {error}")))?;
+    // A reference says everything in its key.
+    if key.store != Store::References {
+        seal(&value, &self::key(key));
+    }
+    Ok(value)
 }
 
 fn kind(row: &Row<JsText>) -> Store {
@@ -46,16 +60,19 @@ fn kind(row: &Row<JsText>) -> Store {
     }
 }
 
-/// A stored value as the row its store holds.
+/// A stored value as the row its store holds; `key` is `undefined` where a read brings none.
 ///
 /// # Errors
 /// Why it is none, in words.
-pub(super) fn decode(store: Store, value: JsValue) -> std::result::Result<Row<JsText>, String> {
+pub(super) fn decode(store: Store, key: &JsValue, value: JsValue) -> std::result::Result<Row<JsText>, String> {
     fn read<R: DeserializeOwned>(
         value: JsValue,
         row: impl FnOnce(R) -> Row<JsText>,
     ) -> std::result::Result<Row<JsText>, String> {
         from_js(value).map(row).map_err(|error| error.to_string())
+    }
+    if !is_sound(&value, key) {
+        return Err("it is not what was written".to_owned());
     }
     match store {
         Store::Meta => read(value, Row::Meta),

@@ -7,11 +7,14 @@ use crate::model::hash::Hash;
 
 /// First part of the keys of marks.
 const MARK: &str = "open";
+/// First part of the keys of what was put aside.
+const QUARANTINE: &str = "quarantine";
 
 /// One object store of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Store {
-    /// What is true of the whole database; `["open", writer]`: the mark of an open store.
+    /// What is true of the whole database; `["open", writer]`: the mark of an open store; `["quarantine", store, ...key, at]`:
+    /// a row that could not be read, as it was stored.
     Meta,
     /// `[scope, session]`: heads.
     Sessions,
@@ -185,6 +188,14 @@ impl Key {
         )
     }
 
+    /// Where a row that cannot be read is kept, once it is put aside at an instant.
+    #[must_use]
+    pub fn aside(&self, at: u64) -> Self {
+        let mut pieces = Range::aside(self.store, &self.pieces).prefix;
+        pieces.push(Piece::Number(i64::try_from(at).unwrap_or(i64::MAX)));
+        Key { store: Store::Meta, pieces }
+    }
+
     /// The text at a position of the array.
     #[must_use]
     pub fn text(&self, at: usize) -> Option<&str> {
@@ -228,6 +239,26 @@ impl Range {
     #[must_use]
     pub fn marks() -> Self {
         Range { store: Store::Meta, prefix: vec![MARK.into()], from: None, to: None }
+    }
+
+    /// Everything that was put aside.
+    #[must_use]
+    pub fn quarantine() -> Self {
+        Range { store: Store::Meta, prefix: vec![QUARANTINE.into()], from: None, to: None }
+    }
+
+    /// What was put aside of a store, with keys that begin so.
+    #[must_use]
+    pub fn aside(store: Store, keys: &[Piece]) -> Self {
+        let mut prefix = vec![QUARANTINE.into(), store.name().into()];
+        prefix.extend_from_slice(keys);
+        Range { store: Store::Meta, prefix, from: None, to: None }
+    }
+
+    /// Every checkpoint of a scope.
+    #[must_use]
+    pub fn all_checkpoints(scope: &ScopeId) -> Self {
+        Range { store: Store::Checkpoints, ..Range::sessions(scope) }
     }
 
     /// Every session of a scope.

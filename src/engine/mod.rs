@@ -19,7 +19,7 @@ use writing::{WHOLE_STEP, WRITE};
 
 use crate::codec::key::{Key, Range, Store};
 use crate::codec::row::{Meta, Row};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{CheckpointId, DeviceId, RunId, ScopeId, SessionId, Stamp, TaskId, TurnId, WriterId};
 use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
@@ -30,6 +30,7 @@ use crate::plan::fork::{self, Fork};
 use crate::plan::marks::all as marked;
 use crate::plan::parts::Named;
 use crate::plan::recover::{self, Recover};
+use crate::plan::repair::{self, Repaired};
 use crate::plan::restore::{self, Restore, Restored, Target};
 use crate::plan::{delete, inspect, pending};
 use crate::store::{Access, Level, Op, Plan, Planned, Request, Storage, View};
@@ -118,19 +119,20 @@ pub struct Done {
     pub epoch: u64,
 }
 
-fn identity<T: Text>(view: &View<T>) -> Planned<Option<DeviceId>> {
-    match view.row(Key::meta())?.as_deref() {
-        Some(Row::Meta(meta)) => Ok(Some(meta.device.clone())),
-        Some(_) => Err(Error::unreadable(Key::meta(), "it is something else").into()),
-        None => Ok(None),
-    }
+/// The device id of a database; `None` where it has none yet. Where its row cannot be read nothing is written over it until
+/// it is repaired, and whoever opens the database goes by an id of its own.
+fn identity<T: Text>(view: &View<T>, own: &DeviceId) -> Planned<Option<DeviceId>> {
+    Ok(view.raw(Key::meta())?.map(|read| match read.row().map(|row| &**row) {
+        Ok(Row::Meta(meta)) => meta.device.clone(),
+        _ => own.clone(),
+    }))
 }
 
 /// Gives a database a device id, unless it has one.
 async fn identify<S: Storage>(storage: &S, device: &DeviceId, now: u64) -> Result<DeviceId> {
     let create = |view: &View<S::Text>| {
         // Another tab may have been first.
-        if let Some(device) = identity(view)? {
+        if let Some(device) = identity(view, device)? {
             return Ok(Plan::read(device));
         }
         let meta = Row::Meta(Meta { device: device.clone(), created: now });
@@ -169,14 +171,15 @@ impl<S: Storage> Engine<S> {
         // To draw a device and a writer id needs neither: any will do.
         let nobody = WriterId::parse("new")?;
         let stamp = Stamp::new(platform.now(), DeviceId::parse("new")?, nobody, platform.random()?, 0);
+        let own = stamp.fresh_device();
         let find = |view: &View<S::Text>| {
             view.want([Request::Row(Key::meta()), Request::Keys(Range::marks())])?;
-            Ok(Plan::read((identity(view)?, marked(view)?)))
+            Ok(Plan::read((identity(view, &own)?, marked(view)?)))
         };
         let (device, before) = storage.run(Access::read(&[Store::Meta]), find).await?;
         let device = match device {
             Some(device) => device,
-            None => identify(&storage, &stamp.fresh_device(), stamp.now).await?,
+            None => identify(&storage, &own, stamp.now).await?,
         };
         Ok(Engine {
             storage,
@@ -370,6 +373,28 @@ impl<S: Storage> Engine<S> {
             from: recovered.from,
             epoch: recovered.epoch,
         }))
+    }
+
+    /// Puts aside what cannot be read, and writes the books again from what can; or only tells what that would do.
+    ///
+    /// # Errors
+    /// Whatever the storage fails with.
+    pub async fn repair(&self, dry_run: bool) -> Result<Repaired> {
+        let stamp = self.stamp()?;
+        let access = Access { write: !dry_run, stores: Store::ALL };
+        let plan = |view: &View<S::Text>| {
+            let mut plan = repair::plan(view, &stamp)?;
+            if dry_run {
+                plan.writes.clear();
+            }
+            Ok(plan)
+        };
+        let repaired = self.storage.run(access, plan).await?;
+        for (_, session) in repaired.sessions.iter().filter(|(scope, _)| !dry_run && *scope == self.scope) {
+            self.recall.forget(session);
+            self.changed(session, "repair");
+        }
+        Ok(repaired)
     }
 
     /// Imports a bundle: all of it, or nothing. Everything in it is checked before the transaction opens.

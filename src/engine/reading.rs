@@ -102,7 +102,14 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// Whatever the storage fails with.
     pub async fn status(&self) -> Result<Status> {
-        let access = Access::read(&[Store::Sessions, Store::Messages, Store::Objects, Store::Writes]);
+        let access = Access::read(&[
+            Store::Meta,
+            Store::Sessions,
+            Store::Checkpoints,
+            Store::Messages,
+            Store::Objects,
+            Store::Writes,
+        ]);
         self.storage.run(access, |view| status::status(view, &self.scope)).await
     }
 

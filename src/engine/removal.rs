@@ -70,7 +70,7 @@ impl<S: Storage> Engine<S> {
     /// # Errors
     /// `UnknownSession`.
     pub async fn delete_session(&self, session: &SessionId) -> Result<()> {
-        let access = Access::write(&[Store::Sessions, Store::Checkpoints, Store::Writes, Store::Streams]);
+        let access = Access::write(&[Store::Meta, Store::Sessions, Store::Checkpoints, Store::Writes, Store::Streams]);
         self.delete(access, |view| delete::session(view, &self.scope, session), |()| true).await?;
         self.recall.forget(session);
         (self.listener)(Event::Deleted(session.clone()));

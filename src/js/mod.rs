@@ -335,6 +335,13 @@ impl JsEngine {
         command(&self.0, Ok(()), |inner, ()| async move { Ok(reports::report(&inner.engine.verify().await?)) })
     }
 
+    /// Puts aside what cannot be read and sets the books right, or tells what that would do.
+    pub fn repair(&self, dry_run: bool) -> Promise {
+        command(&self.0, Ok(()), move |inner, ()| async move {
+            Ok(reports::repaired(&inner.engine.repair(dry_run).await?, dry_run))
+        })
+    }
+
     /// Finalizes or drops interrupted sessions' newest checkpoints.
     pub fn recover(&self, drop: bool, session: Option<String>) -> Promise {
         let only = session.map(|session| SessionId::parse(&session)).transpose();

@@ -9,13 +9,14 @@ use super::presence::Presence;
 use super::storage::AnyStorage;
 use crate::browser::JsText;
 use crate::engine::{Done, Engine};
-use crate::ids::{CheckpointId, RunId, SessionId};
+use crate::ids::{CheckpointId, RunId, ScopeId, SessionId};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::session::{Run, Session};
 use crate::plan::bundle::{Bundle, Imported};
 use crate::plan::diff::{Diff, KeyChange, MessageChange};
 use crate::plan::mirror::Share;
 use crate::plan::objects::Value;
+use crate::plan::repair::{Mend, Repaired};
 use crate::plan::sessions::Opened;
 use crate::plan::status::{Preview, Status, Unfinished};
 use crate::plan::verify::{Fault, Report};
@@ -158,7 +159,8 @@ pub fn status(
         .with("checkpoints", count(status.checkpoints))
         .with("messageRows", count(status.message_rows))
         .with("objects", count(status.object_rows))
-        .with("pendingWrites", count(status.pending_writes));
+        .with("pendingWrites", count(status.pending_writes))
+        .with("quarantined", count(status.quarantined));
     let interrupted = |Unfinished { session, newest, since, run, .. }: &Unfinished| {
         Plain::new()
             .with("sessionId", session.as_str())
@@ -176,6 +178,7 @@ pub fn status(
         .with("counts", counts)
         .with("interrupted", list(&status.unfinished, interrupted))
         .with("runs", runs)
+        .with("unreadable", list(&status.unreadable, |record: &String| record.into()))
         .with("dataLost", storage.data_lost().is_some())
         .with("suspect", or_null(storage.suspicion().map(|(reason, _)| reason)))
         .with("healed", or_null(announcer.last_healing().map(healed)))
@@ -204,15 +207,36 @@ pub fn report(report: &Report) -> JsValue {
         .with("messages", count(report.messages))
         .with("objects", count(report.objects))
         .with("pendingWrites", count(report.pending_writes));
-    let fault = |fault: &Fault| {
-        Plain::new()
-            .with("fault", fault.wrong.word())
-            .with("record", &fault.record)
-            .with("message", &fault.message)
-            .with("affects", list(&fault.affects, id))
-            .into()
-    };
-    Plain::new().with("ok", report.is_ok()).with("checked", checked).with("faults", list(&report.faults, fault)).into()
+    Plain::new()
+        .with("ok", report.is_ok())
+        .with("checked", checked)
+        .with("quarantined", count(report.quarantined))
+        .with("faults", faults(&report.faults))
+        .into()
+}
+
+fn faults(faults: &[Fault]) -> JsValue {
+    list(faults, |fault: &Fault| finding("fault", fault.wrong.word(), &fault.record, &fault.message, &fault.affects))
+}
+
+fn finding(kind: &'static str, word: &str, record: &str, message: &str, affects: &[CheckpointId]) -> JsValue {
+    Plain::new()
+        .with(kind, word)
+        .with("record", record)
+        .with("message", message)
+        .with("affects", list(affects, id))
+        .into()
+}
+
+/// What a repair did.
+pub fn repaired(repaired: &Repaired, dry_run: bool) -> JsValue {
+    let action = |done: &Mend| finding("action", done.action, &done.record, &done.message, &done.affects);
+    Plain::new()
+        .with("dryRun", dry_run)
+        .with("actions", list(&repaired.actions, action))
+        .with("lost", faults(&repaired.lost))
+        .with("sessions", list(&repaired.sessions, |(_, id): &(ScopeId, SessionId)| id.as_str().into()))
+        .into()
 }
 
 /// What a recovery did.

@@ -56,7 +56,9 @@ fn order<T: Text>(view: &View<T>, command: &Write<T>, session: &Session) -> Plan
         if Some(parent) == head {
             return Ok(Standing::First);
         }
-        let found = head::find_checkpoint(view, &session.scope, &session.id, parent)?;
+        let found = head::find_checkpoint(view, &session.scope, &session.id, parent);
+        // Whoever has seen the session is only behind where that one cannot be read.
+        let found = if command.expect.is_some() { head::if_readable(found)? } else { found? };
         return match (found, command.expect) {
             (Some(found), _) => Ok(Standing::Behind(Some(found))),
             // A parent that has been replaced or pruned meanwhile: whoever has seen the session is only behind.
@@ -126,7 +128,10 @@ pub fn base<T: Text>(view: &View<T>, command: &Write<T>) -> Planned<Base> {
         session.forked_from = from.clone().map(|checkpoint_id| Origin { session_id: of.clone(), checkpoint_id });
         Base { session, state, parent: from, conflict_of: Some(of.clone()) }
     };
-    let Some(session) = head::find(view, scope, id)? else {
+    // Whoever has seen the session keeps the work, whatever has become of its row.
+    let found = head::find(view, scope, id);
+    let found = if command.expect.is_some_and(|epoch| epoch > 0) { head::if_readable(found)? } else { found? };
+    let Some(session) = found else {
         if let Some(parent) = &metadata.parent {
             let why = format!("session {id:?} does not exist, so it has no checkpoint {parent:?}; nothing was written");
             return Err(Error::new(Code::UnknownParent, why).into());

@@ -16,7 +16,7 @@ use crate::model::session::Session;
 use crate::model::sorted::{Map, Set};
 use crate::model::span::{Coverage, Spans};
 use crate::plan::log::{self, Entry};
-use crate::plan::{collect, head, inspect, objects};
+use crate::plan::{census, collect, head, inspect, objects};
 use crate::store::{Pause, Plan, Planned, Request, View, both};
 
 pub use crate::plan::import::{Imported, OnExisting, plan as import};
@@ -44,7 +44,7 @@ pub struct Bundle<T> {
     pub objects: Vec<(Hash, u32, Object<T>)>,
     /// Pending writes: session, place of the checkpoint, task, index, value.
     pub writes: Vec<(SessionId, u32, TaskId, i32, Write<T>)>,
-    /// Sessions that could not be read whole, with the reason.
+    /// Sessions that could not be read whole, with the reason. What can be read of one is here all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<(SessionId, String)>,
 }
@@ -64,8 +64,8 @@ impl<T> Bundle<T> {
     }
 }
 
-/// Plans an export: of the given sessions, or of all of the scope. One that cannot be read whole is left out of the export
-/// of a scope, and named in it; asked for by its id, it is an error.
+/// Plans an export: of the given sessions, or of all of the scope. Of one that cannot be read whole, the export of a scope
+/// has what can be read, and names it; asked for by its id, it is an error.
 ///
 /// # Errors
 /// `Need`; `UnknownSession`, `RecordUnreadable`.
@@ -89,7 +89,7 @@ pub fn export<T: Text>(view: &View<T>, scope: &ScopeId, only: Option<&[SessionId
         Ok(())
     };
     for id in ids.iter() {
-        match gather(view, scope, id) {
+        match gather(view, scope, id, only.is_some()) {
             Ok(part) => parts.push(part),
             Err(Pause::Need(requests)) => needs.extend(requests),
             Err(Pause::Fail(error)) => omit(id, error)?,
@@ -101,10 +101,16 @@ pub fn export<T: Text>(view: &View<T>, scope: &ScopeId, only: Option<&[SessionId
     }
     let mut sound = Vec::new();
     for part in parts {
-        let id = part.session.id.clone();
+        let (id, left) = (part.session.id.clone(), part.left);
         let single = part.bundle();
         match inspect::check(&single) {
-            Ok(()) => sound.push(single),
+            Ok(()) => {
+                if left > 0 {
+                    let why = format!("{left} of its checkpoints and pending writes cannot be read; the rest is here");
+                    omit(&id, Error::unreadable(format!("session {id}"), why))?;
+                }
+                sound.push(single);
+            }
             Err(error) => omit(&id, Error::unreadable(format!("session {id}"), error.message.clone()))?,
         }
     }
@@ -127,33 +133,81 @@ pub struct Part<T> {
     pub entries: Vec<(LogId, u32, Entry<T>)>,
     /// Objects with all their pieces.
     pub objects: Vec<(Hash, Vec<Object<T>>)>,
+    /// How many checkpoints and pending writes cannot be read, and are not in it.
+    pub left: usize,
 }
 
-fn gather<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<Part<T>> {
+/// Reads a session with everything it reaches; of one that is damaged, what can be read, unless all is asked for.
+fn gather<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId, is_strict: bool) -> Planned<Part<T>> {
     // Which one is active belongs to the scope.
-    let session = Session { opened: 0, ..head::session(view, scope, id)?.without_writer() };
+    let mut session = Session { opened: 0, ..head::session(view, scope, id)?.without_writer() };
     let (headers, pending) = (Range::checkpoints(scope, id), Range::session_writes(scope, id));
     let all = |range: &Range| Request::Rows { range: range.clone(), limit: None };
-    view.want([all(&headers), all(&pending), Request::Keys(pending)])?;
-    let mut rows: Vec<Rc<Row<T>>> = vec![Rc::new(Row::Session(session.clone()))];
-    let mut reached = Coverage::default();
-    reached.add(&session.state.spans);
-    let mut checkpoints = Vec::new();
-    for read in view.rows(headers, None)?.iter() {
-        let row = read.row()?;
-        let Row::Checkpoint(cp) = &**row else {
-            return Err(Error::unreadable(format!("session {id}"), "a checkpoint is none").into());
-        };
-        reached.add(&cp.state.spans);
-        checkpoints.push(cp.clone());
-        rows.push(row.clone());
+    view.want([all(&headers), all(&pending), Request::Keys(pending.clone())])?;
+    let (headers, keys) = (view.rows(headers, None)?, view.keys(pending.clone())?);
+    let pending = view.rows(pending, None)?;
+    let mut rows: Vec<Rc<Row<T>>> = headers.iter().filter_map(|read| read.row().ok().cloned()).collect();
+    let mut writes: Vec<(&Key, Rc<Row<T>>)> =
+        pending.iter().zip(keys.iter()).filter_map(|(read, key)| Some((key, read.row().ok()?.clone()))).collect();
+    let roots = |session: &Session, rows: &[Rc<Row<T>>], writes: &[(&Key, Rc<Row<T>>)]| -> Vec<Rc<Row<T>>> {
+        let session = Rc::new(Row::Session(session.clone()));
+        rows.iter().cloned().chain(writes.iter().map(|(_, row)| row.clone())).chain([session]).collect()
+    };
+    let newest = |rows: &[Rc<Row<T>>]| match rows.last().map(|row| &**row) {
+        Some(Row::Checkpoint(newest)) => Some(newest.clone()),
+        _ => None,
+    };
+    let is_current = |session: &Session, rows: &[Rc<Row<T>>]| match newest(rows) {
+        Some(newest) => session.agrees(&newest),
+        None => session.head.is_none(),
+    };
+    let owned = |rows: &[Rc<Row<T>>], key: &Key| {
+        rows.iter().any(|row| matches!(&**row, Row::Checkpoint(cp) if key.number(2) == Some(cp.seq)))
+    };
+    let is_whole = rows.len() + writes.len() == headers.len() + pending.len()
+        && is_current(&session, &rows)
+        && writes.iter().all(|(key, _)| owned(&rows, key));
+    let contents = content(view, &roots(&session, &rows, &writes)).and_then(|found| {
+        let why = "some of its records cannot be read";
+        if is_whole { Ok(found) } else { Err(Error::unreadable(format!("session {id}"), why).into()) }
+    });
+    let (mut contents, mut left) = (contents, 0);
+    if matches!(&contents, Err(Pause::Fail(error)) if error.code == Code::RecordUnreadable && !is_strict) {
+        let mut needs = Vec::new();
+        rows.retain(|row| is_readable(view, row, &mut needs));
+        writes.retain(|(key, row)| owned(&rows, key) && is_readable(view, row, &mut needs));
+        if !needs.is_empty() {
+            return Err(Pause::Need(needs));
+        }
+        // Where nothing is left, the first reason tells why.
+        if let Some(newest) = newest(&rows) {
+            left = headers.len() + pending.len() - rows.len() - writes.len();
+            if !session.agrees(&newest) {
+                session.back_to(&newest, 0);
+                left = left.max(1);
+            }
+            session.state = newest.state;
+            contents = content(view, &roots(&session, &rows, &writes));
+        }
     }
-    let writes = pending_writes(view, scope, id)?;
-    rows.extend(writes.iter().map(|(.., write)| Rc::new(Row::Write(write.clone()))));
-    let hashes = reach(view, &rows, &reached)?;
-    let entries = placed(view, &reached.beyond(&Coverage::default()))?;
-    let objects = wholes(view, &hashes)?;
-    Ok(Part { session, checkpoints, writes, entries, objects })
+    let (entries, objects) = contents?;
+    let checkpoints = rows.iter().filter_map(|row| match &**row {
+        Row::Checkpoint(cp) => Some(cp.clone()),
+        _ => None,
+    });
+    let writes = writes.iter().map(|(key, row)| as_pending(key, row)).collect::<Planned<Vec<_>>>()?;
+    let checkpoints = checkpoints.collect();
+    Ok(Part { session, checkpoints, writes, entries, objects, left })
+}
+
+fn as_pending<T: Text>(key: &Key, row: &Row<T>) -> Planned<Pending<T>> {
+    let (Row::Write(write), Some(seq), Some(task), Some(Piece::Number(index))) =
+        (row, key.number(2), key.text(3), key.pieces.get(4))
+    else {
+        return Err(Error::unreadable(key, "it is not a pending write").into());
+    };
+    let index = i32::try_from(*index).map_err(|_| Error::unreadable(key, "its place is out of range"))?;
+    Ok((seq, TaskId::parse(task)?, index, write.clone()))
 }
 
 /// The pending writes of a session.
@@ -161,19 +215,39 @@ fn gather<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<P
 /// # Errors
 /// `Need`; `RecordUnreadable`.
 pub fn pending_writes<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Planned<Vec<Pending<T>>> {
-    let pending = Range::session_writes(scope, id);
-    let (rows, keys) = both(view.rows(pending.clone(), None), view.keys(pending))?;
-    let mut writes = Vec::new();
-    for (read, key) in rows.iter().zip(keys.iter()) {
-        let (Row::Write(write), Some(seq), Some(task), Some(Piece::Number(index))) =
-            (&**read.row()?, key.number(2), key.text(3), key.pieces.get(4))
-        else {
-            return Err(Error::unreadable(key, "it is not a pending write").into());
-        };
-        let index = i32::try_from(*index).map_err(|_| Error::unreadable(key, "its place is out of range"))?;
-        writes.push((seq, TaskId::parse(task)?, index, write.clone()));
+    let range = Range::session_writes(scope, id);
+    let (rows, keys) = both(view.rows(range.clone(), None), view.keys(range))?;
+    rows.iter().zip(keys.iter()).map(|(read, key)| as_pending(key, read.row()?)).collect()
+}
+
+/// Whether all that a row reaches can be read.
+fn is_readable<T: Text>(view: &View<T>, row: &Rc<Row<T>>, needs: &mut Vec<Request>) -> bool {
+    match content(view, std::slice::from_ref(row)) {
+        Err(Pause::Need(requests)) => needs.extend(requests),
+        Err(Pause::Fail(_)) => return false,
+        Ok(_) => {}
     }
-    Ok(writes)
+    true
+}
+
+type Contents<T> = (Vec<(LogId, u32, Entry<T>)>, Vec<(Hash, Vec<Object<T>>)>);
+
+/// The messages and objects that a session, headers and pending writes reach.
+fn content<T: Text>(view: &View<T>, rows: &[Rc<Row<T>>]) -> Planned<Contents<T>> {
+    let mut reached = Coverage::default();
+    for row in rows {
+        match &**row {
+            Row::Session(session) => reached.add(&session.state.spans),
+            Row::Checkpoint(cp) => reached.add(&cp.state.spans),
+            Row::Write(_) => {}
+            _ => return Err(Error::unreadable("of a session", "it is neither a checkpoint nor a pending write").into()),
+        }
+    }
+    // What messages and values refer to they say themselves: a reference that was lost is not missed.
+    let mut hashes = collect::mark(view, &collect::Roots { rows, references: &[] })?.objects;
+    let entries = placed(view, &reached.beyond(&Coverage::default()))?;
+    hashes.extend(entries.iter().flat_map(|(.., entry)| entry.objects()));
+    Ok((entries, wholes(view, &hashes)?))
 }
 
 /// The messages of a list, each with its place.
@@ -185,29 +259,20 @@ pub fn placed<T: Text>(view: &View<T>, spans: &Spans) -> Planned<Vec<(LogId, u32
     Ok(places.zip(log::entries(view, spans)?).map(|((log, seq), entry)| (log, seq, entry)).collect())
 }
 
-/// Objects with all their pieces.
+/// Objects and the binaries that they refer to, with all their pieces.
 ///
 /// # Errors
 /// `Need`; `RecordUnreadable`.
 pub fn wholes<T: Text>(view: &View<T>, hashes: &Set<Hash>) -> Planned<Vec<(Hash, Vec<Object<T>>)>> {
-    objects::want_whole(view, hashes.iter().copied())?;
-    hashes.iter().map(|hash| Ok((*hash, objects::whole(view, *hash)?))).collect()
-}
-
-/// The objects that rows reach, asking for the references of the logs and values concerned only.
-fn reach<T: Text>(view: &View<T>, rows: &[Rc<Row<T>>], reached: &Coverage) -> Planned<Set<Hash>> {
-    let read = |ranges: Vec<Range>, into: &mut Vec<Key>| -> Planned<()> {
-        view.want(ranges.iter().cloned().map(Request::Keys))?;
-        for range in ranges {
-            into.extend(view.keys(range)?.iter().cloned());
-        }
-        Ok(())
+    let read = |hashes: &Set<Hash>| -> Planned<Vec<(Hash, Vec<Object<T>>)>> {
+        objects::want_whole(view, hashes.iter().copied())?;
+        hashes.iter().map(|hash| Ok((*hash, objects::whole(view, *hash)?))).collect()
     };
-    let mut references = Vec::new();
-    read(reached.logs().map(|log| Range::references(log, 0, u32::MAX)).collect(), &mut references)?;
-    let first = collect::mark(view, &collect::Roots { rows, references: &references })?;
-    read(first.values.iter().copied().map(Range::object_references).collect(), &mut references)?;
-    Ok(collect::mark(view, &collect::Roots { rows, references: &references })?.objects)
+    let mut objects = read(hashes)?;
+    let mut binaries: Set<Hash> = objects.iter().flat_map(|(_, pieces)| census::refs::<T>(pieces)).collect();
+    hashes.iter().for_each(|hash| _ = binaries.remove(hash));
+    objects.extend(read(&binaries)?);
+    Ok(objects)
 }
 
 impl<T: Text> Part<T> {

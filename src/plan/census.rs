@@ -32,6 +32,8 @@ pub struct Census<T> {
     pub references: Vec<Key>,
     /// Objects that are damaged, and how.
     pub damaged: Map<Hash, (Wrong, &'static str)>,
+    /// Rows that are not what they should be, and whether the storage gives their value.
+    pub bad: Vec<(Key, bool)>,
     /// Sessions, checkpoints and pending writes as they were read.
     pub roots: Vec<Rc<Row<T>>>,
 }
@@ -60,6 +62,7 @@ pub fn take<T: Text>(view: &View<T>, report: &mut Report) -> Planned<Census<T>> 
         streams: Vec::new(),
         references,
         damaged: Map::new(),
+        bad: Vec::new(),
         roots: Vec::new(),
     };
     if !keys.contains(&Key::meta()) {
@@ -69,7 +72,10 @@ pub fn take<T: Text>(view: &View<T>, report: &mut Report) -> Planned<Census<T>> 
     for key in keys.into_iter().filter(|key| key.store != Store::Meta || *key == Key::meta()) {
         match view.raw(key.clone())? {
             Some(Read::Row(row)) => census.add(&key, &row, report),
-            Some(Read::Unreadable(error)) => census.unreadable(&key, error.message.clone(), report),
+            // Where the browser itself failed, it is named as the cause.
+            Some(Read::Unreadable(error)) => {
+                census.unreadable(&key, error.message.clone(), error.cause.is_none(), report);
+            }
             None => {}
         }
     }
@@ -79,56 +85,45 @@ pub fn take<T: Text>(view: &View<T>, report: &mut Report) -> Planned<Census<T>> 
 
 impl<T: Text> Census<T> {
     fn add(&mut self, key: &Key, row: &Rc<Row<T>>, report: &mut Report) {
+        let log = key.text(0).and_then(|log| LogId::parse(log).ok());
+        let hash = key.text(0).and_then(Hash::from_hex);
         let named = match (&**row, key.store) {
-            (Row::Meta(_), Store::Meta) => true,
-            (Row::Session(session), Store::Sessions) => {
-                self.sessions.push(session.clone());
-                self.roots.push(row.clone());
-                *key == Key::session(&session.scope, &session.id)
-            }
-            (Row::Checkpoint(cp), Store::Checkpoints) => {
-                self.checkpoints.push(cp.clone());
-                self.roots.push(row.clone());
-                *key == Key::checkpoint(&cp.scope, &cp.session, cp.seq)
-            }
-            (Row::Messages(run), Store::Messages) if run.is_sound() => {
-                let log = key.text(0).and_then(|log| LogId::parse(log).ok());
-                let named = log.is_some() && key.number(1) == Some(run.from);
-                if let Some(log) = log.filter(|_| named) {
-                    self.runs.slot(log).push(run.clone());
-                }
-                named
-            }
-            (Row::Object(object), Store::Objects) => {
-                let hash = key.text(0).and_then(Hash::from_hex);
-                let pieces = hash.map(|hash| self.pieces.slot(hash));
-                // Keys come in order, so pieces do.
-                pieces.is_some_and(|pieces| {
-                    let next = u32::try_from(pieces.len()).ok();
-                    pieces.push(object.clone());
-                    key.number(1) == next
-                })
-            }
-            (Row::Write(write), Store::Writes) => {
-                self.writes.push((key.clone(), write.clone()));
-                self.roots.push(row.clone());
-                true
-            }
-            (Row::Stream(_), Store::Streams) => {
-                self.streams.push(key.clone());
-                true
-            }
-            _ => return self.unreadable(key, "it is not what this store holds".to_owned(), report),
+            (Row::Meta(_), Store::Meta) | (Row::Write(_), Store::Writes) | (Row::Stream(_), Store::Streams) => true,
+            (Row::Session(session), Store::Sessions) => *key == Key::session(&session.scope, &session.id),
+            (Row::Checkpoint(cp), Store::Checkpoints) => *key == Key::checkpoint(&cp.scope, &cp.session, cp.seq),
+            (Row::Messages(run), Store::Messages) if run.is_sound() => log.is_some() && key.number(1) == Some(run.from),
+            (Row::Object(_), Store::Objects) => hash.is_some(),
+            _ => return self.unreadable(key, "it is not what this store holds".to_owned(), true, report),
         };
         if !named {
-            match key.text(0).and_then(Hash::from_hex).filter(|_| key.store == Store::Objects) {
-                Some(hash) => _ = self.damaged.insert(hash, (Wrong::Missing, "pieces of the object are missing")),
-                None => report.add(Wrong::Inconsistent, key, "the record is not the one its key names", []),
+            self.bad.push((key.clone(), true));
+            report.add(Wrong::Inconsistent, key, "the record is not the one its key names", []);
+            return;
+        }
+        match &**row {
+            Row::Session(session) => self.sessions.push(session.clone()),
+            Row::Checkpoint(cp) => self.checkpoints.push(cp.clone()),
+            Row::Write(write) => self.writes.push((key.clone(), write.clone())),
+            Row::Stream(_) => self.streams.push(key.clone()),
+            Row::Messages(run) => log.into_iter().for_each(|log| self.runs.slot(log).push(run.clone())),
+            Row::Object(object) => {
+                let Some(hash) = hash else { return };
+                let pieces = self.pieces.slot(hash);
+                // Keys come in order, so pieces do.
+                if key.number(1) != u32::try_from(pieces.len()).ok() {
+                    self.damaged.insert(hash, (Wrong::Missing, "pieces of the object are missing"));
+                }
+                pieces.push(object.clone());
             }
+            Row::Meta(_) | Row::Reference(_) => {}
+        }
+        if matches!(&**row, Row::Session(_) | Row::Checkpoint(_) | Row::Write(_)) {
+            self.roots.push(row.clone());
         }
     }
 
-    fn unreadable(&mut self, key: &Key, why: String, report: &mut Report) {
+    fn unreadable(&mut self, key: &Key, why: String, given: bool, report: &mut Report) {
+        self.bad.push((key.clone(), given));
         report.add(Wrong::Unreadable, key, why, []);
         if let Some(hash) = key.text(0).and_then(Hash::from_hex).filter(|_| key.store == Store::Objects) {
             self.damaged.insert(hash, (Wrong::Unreadable, "a piece of the object cannot be read"));

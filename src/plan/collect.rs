@@ -1,16 +1,16 @@
 //! Collection of what nothing reaches: mark and sweep in one transaction, so that no write can race it.
 
 use crate::codec::key::{Key, Range, Store};
-use crate::codec::row::Row;
+use crate::codec::row::{Content, MAX_INLINE, Object, Row};
 use crate::error::Error;
 use crate::ids::LogId;
-use crate::model::body::Text;
+use crate::model::body::{Text, weight};
 use crate::model::hash::Hash;
 use crate::model::session::Session;
 use crate::model::sorted::Set;
 use crate::model::span::Coverage;
-use crate::plan::{head, objects};
-use crate::store::{Op, Plan, Planned, Request, View};
+use crate::plan::{census, head, objects};
+use crate::store::{Op, Pause, Plan, Planned, Read, Request, View};
 
 /// Everything that a set of heads, headers and pending writes reaches.
 #[derive(Debug, Default)]
@@ -150,6 +150,50 @@ pub struct Collected {
     pub objects: usize,
 }
 
+/// Whether a message or a value may be what refers to an object: it is a binary, or a text that is too long for a row of
+/// messages. Nodes and short values are reached by trees alone. What cannot be read may be anything.
+fn may_be_referred_to<T: Text>(first: Option<&Read<T>>) -> bool {
+    match first.map(|read| read.row().map(|row| &**row)) {
+        Some(Ok(Row::Object(Object { content: Content::Node(_), .. }))) => false,
+        Some(Ok(Row::Object(Object { content: Content::Text(text), of, refs }))) => {
+            *of > 1 || !refs.is_empty() || weight(&text.utf8()) > MAX_INLINE
+        }
+        _ => true,
+    }
+}
+
+/// Adds what messages and values that are reached say they refer to themselves: a reference that was lost must not cost
+/// what it leads to. `false` where one of them cannot be read, so that it is not known.
+fn recheck<T: Text>(view: &View<T>, reach: &mut Reach) -> Planned<bool> {
+    let mut rows = extents(&view.keys(Range::all(Store::Messages))?);
+    rows.retain(|(log, from, to)| reach.messages.touches(log, *from, *to));
+    view.want(rows.iter().map(|(log, from, _)| Request::Row(Key::messages(log, *from))))?;
+    let mut binaries: Set<Hash> = Set::new();
+    for (log, from, _) in rows {
+        let row = view.raw(Key::messages(&log, from))?;
+        let Some(Ok(Row::Messages(run))) = row.as_ref().map(|read| read.row().map(|row| &**row)) else {
+            return Ok(false);
+        };
+        let is_live = |at: &u32| reach.messages.touches(&log, from.saturating_add(*at), from.saturating_add(at + 1));
+        let long = run.hashes.iter().zip(&run.texts).zip(0..).filter(|((_, text), at)| text.is_none() && is_live(at));
+        reach.values.extend(long.map(|((hash, _), _)| *hash));
+        binaries.extend(run.refs.iter().filter(|(at, _)| is_live(at)).flat_map(|(_, refs)| refs.iter().copied()));
+    }
+    // Only values refer further, and only to binaries.
+    let values: Vec<Hash> = reach.values.iter().filter(|hash| !binaries.contains(hash)).copied().collect();
+    objects::want_whole(view, values.iter().copied())?;
+    for hash in &values {
+        match objects::whole(view, *hash) {
+            Ok(pieces) => binaries.extend(census::refs::<T>(&pieces)),
+            Err(Pause::Fail(_)) => return Ok(false),
+            Err(need) => return Err(need),
+        }
+    }
+    reach.objects.extend(values);
+    reach.objects.extend(binaries.iter().copied());
+    Ok(true)
+}
+
 /// Plans a collection over the whole database. Where a head, header or node cannot be read nothing is collected: what it
 /// reaches is not known.
 ///
@@ -188,7 +232,21 @@ pub fn plan<T: Text>(view: &View<T>) -> Planned<Plan<T, Collected>> {
         }
     }
     let references = view.keys(Range::all(Store::References))?;
-    let reach = mark(view, &Roots { rows: &rows, references: &references })?;
+    let mut reach = mark(view, &Roots { rows: &rows, references: &references })?;
+    let stored: Set<Hash> = view.keys(Range::all(Store::Objects))?.iter().filter_map(objects::hash_of).collect();
+    // Read again only where something is about to go that a reference may have led to.
+    let mut dead: Vec<Hash> = stored.iter().filter(|hash| !reach.objects.contains(hash)).copied().collect();
+    objects::want(view, dead.iter().copied())?;
+    let mut doubtful = Set::new();
+    for hash in &dead {
+        if may_be_referred_to(view.raw(Key::object(*hash, 0))?.as_ref()) {
+            doubtful.insert(*hash);
+        }
+    }
+    if !doubtful.is_empty() {
+        let is_known = recheck(view, &mut reach)?;
+        dead.retain(|hash| !reach.objects.contains(hash) && (is_known || !doubtful.contains(hash)));
+    }
 
     let mut writes: Vec<Op<T>> = Vec::new();
     let mut collected = Collected::default();
@@ -203,8 +261,6 @@ pub fn plan<T: Text>(view: &View<T>) -> Planned<Plan<T, Collected>> {
             writes.push(Op::Delete(key.clone()));
         }
     }
-    let stored: Set<Hash> = view.keys(Range::all(Store::Objects))?.iter().filter_map(objects::hash_of).collect();
-    let dead: Vec<Hash> = stored.iter().filter(|hash| !reach.objects.contains(hash)).copied().collect();
     collected.objects = dead.len();
     writes.extend(dead.into_iter().map(|hash| Op::DeleteRange(Range::object(hash))));
     for session in indebted {

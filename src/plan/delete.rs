@@ -1,6 +1,6 @@
 //! Deletion by request: a checkpoint, or a session with everything only it reaches.
 
-use crate::codec::key::{Key, Range};
+use crate::codec::key::{Key, Range, Store};
 use crate::error::{Code, Error};
 use crate::ids::{CheckpointId, ScopeId, SessionId, Stamp};
 use crate::model::body::Text;
@@ -61,7 +61,7 @@ pub fn checkpoint<T: Text>(
     Ok(Plan { writes, answer: moved.then_some(session.epoch) })
 }
 
-/// Plans the deletion of a session: its head, checkpoints and pending writes. What only it reached is collected
+/// Plans the deletion of a session: its head, checkpoints and pending writes, and what was put aside of them. What only it reached is collected
 /// afterwards; what forks share stays.
 ///
 /// # Errors
@@ -73,10 +73,15 @@ pub fn session<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) -> Plan
         Op::DeleteRange(Range::checkpoints(scope, id)),
         Op::DeleteRange(Range::session_writes(scope, id)),
         Op::DeleteRange(Range::streams(scope, id)),
+        Op::DeleteRange(Range::aside(Store::Messages, &[session.log.as_str().into()])),
     ];
+    for store in [Store::Sessions, Store::Checkpoints, Store::Writes, Store::Streams] {
+        writes.push(Op::DeleteRange(Range::aside(store, &Key::session(scope, id).pieces)));
+    }
     // The base it was forked from is free to go again.
     if let Some(from) = &session.forked_from
-        && let Some(mut base) = head::find_checkpoint::<T>(view, scope, &from.session_id, &from.checkpoint_id)?
+        && let Some(mut base) =
+            head::if_readable(head::find_checkpoint::<T>(view, scope, &from.session_id, &from.checkpoint_id))?
     {
         base.forks = base.forks.saturating_sub(1);
         head::put(&base, &mut writes);
@@ -93,7 +98,8 @@ fn unsettle<T: Text>(
     seq: u32,
     writes: &mut Vec<Op<T>>,
 ) -> Planned<()> {
-    if let Some(mut session) = head::find(view, scope, id)?.filter(|session| session.settled > seq) {
+    let found = head::if_readable(head::find(view, scope, id))?;
+    if let Some(mut session) = found.filter(|session| session.settled > seq) {
         session.unsettle(seq);
         head::put_session(&session, writes);
     }

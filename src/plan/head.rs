@@ -10,7 +10,7 @@ use crate::model::body::Text;
 use crate::model::checkpoint::{Action, Checkpoint, Kind, Operation, Origin, Source, Turn, Usage};
 use crate::model::hash::Hash;
 use crate::model::session::{Head, Session, State};
-use crate::store::{Op, Planned, Read, View};
+use crate::store::{Op, Pause, Planned, Read, View};
 
 /// Reads a session row; `None` when there is none.
 ///
@@ -37,6 +37,17 @@ pub fn find_or_none<T: Text>(view: &View<T>, scope: &ScopeId, id: &SessionId) ->
         return Err(Error::unreadable(Key::session(scope, id), why).into());
     }
     Ok(found)
+}
+
+/// What was read, or nothing where it cannot be: for whoever can do without.
+///
+/// # Errors
+/// Any but `RecordUnreadable`.
+pub fn if_readable<A>(read: Planned<Option<A>>) -> Planned<Option<A>> {
+    match read {
+        Err(Pause::Fail(error)) if error.code == Code::RecordUnreadable => Ok(None),
+        read => read,
+    }
 }
 
 /// Reads a session row that must exist.

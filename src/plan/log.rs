@@ -55,6 +55,11 @@ pub struct Entry<T> {
 }
 
 impl<T: Text> Entry<T> {
+    /// The objects it refers to.
+    pub fn objects(&self) -> impl Iterator<Item = Hash> {
+        self.refs.iter().copied().chain(self.text.is_none().then_some(self.hash))
+    }
+
     /// Bytes it takes in a row: its text where that is inline, and what stands beside it.
     fn row_bytes(&self) -> usize {
         let words = self.id.iter().chain(&self.role).map(|word| weight(&word.utf8())).sum::<usize>();
@@ -185,7 +190,7 @@ pub fn unpack<T: Text>(row: &Messages<T>) -> Vec<Entry<T>> {
 /// Appends entries to the session's own log and gives the span they took.
 ///
 /// # Errors
-/// `Need` until the rows that will be merged are read; `RecordUnreadable` when one of them cannot be.
+/// `Need` until the rows that will be merged are read.
 pub fn append<T: Text>(
     view: &View<T>,
     session: &mut Session,
@@ -212,11 +217,12 @@ pub fn append<T: Text>(
     let merge = tail.rows > 0 && (tail.rows >= MERGE_ROWS || grown);
     let mut all: Vec<(u32, Entry<T>)> = Vec::new();
     if merge {
-        // Some of the small rows may have been collected: what is left keeps its place.
+        // Some of the small rows may have been collected, and one that cannot be read is left alone: what is left keeps its
+        // place.
         for read in view.rows(Range::messages(&session.log, tail.from, start), None)?.iter() {
-            let row = messages(read.row()?)?.clone();
+            let Ok(row) = read.row().and_then(messages) else { continue };
             writes.push(Op::Delete(Key::messages(&session.log, row.from)));
-            all.extend((row.from..).zip(unpack(&row)));
+            all.extend((row.from..).zip(unpack(row)));
         }
     }
     all.extend((start..).zip(entries));

@@ -12,7 +12,7 @@ use crate::model::session::Session;
 use crate::model::sorted::Set;
 use crate::model::span::Coverage;
 use crate::plan::bundle::{self, Bundle, Part};
-use crate::plan::{census, head, objects};
+use crate::plan::{head, objects};
 use crate::store::{Plan, Planned, View, both};
 
 /// What a mirror is given.
@@ -79,23 +79,18 @@ pub fn share<T: Text>(
         known_roots.extend(state.roots.iter());
     }
     let messages = bundle::placed(view, &reached.beyond(&known));
-    let (entries, (nodes, mut values)) = both(messages, trees(view, &roots, known_roots))?;
-    for (.., entry) in &entries {
-        values.extend(entry.refs.iter().copied().chain(entry.text.is_none().then_some(entry.hash)));
-    }
-    values.extend(new.iter().filter_map(|cp| cp.prompt));
-    values.extend(writes.iter().filter(|(.., write)| write.text.is_none()).map(|(.., write)| write.hash));
-    let (mut objects, values) = both(bundle::wholes(view, &nodes), bundle::wholes(view, &values))?;
-    let binaries: Set<Hash> = values.iter().flat_map(|(_, pieces)| census::refs::<T>(pieces)).collect();
-    objects.extend(values);
-    objects.extend(bundle::wholes(view, &binaries)?);
-    let part = Part { session, checkpoints, writes, entries, objects };
+    let (entries, mut hashes) = both(messages, trees(view, &roots, known_roots))?;
+    hashes.extend(entries.iter().flat_map(|(.., entry)| entry.objects()));
+    hashes.extend(new.iter().filter_map(|cp| cp.prompt));
+    hashes.extend(writes.iter().filter(|(.., write)| write.text.is_none()).map(|(.., write)| write.hash));
+    let objects = bundle::wholes(view, &hashes)?;
+    let part = Part { session, checkpoints, writes, entries, objects, left: 0 };
     Ok(Plan::read(Some(Share { bundle: part.bundle(), whole: base.is_none() })))
 }
 
-/// The nodes and the values that trees lead to and other trees do not, level by level: what is shared is not read.
-fn trees<T: Text>(view: &View<T>, roots: &Set<Hash>, known: Set<Hash>) -> Planned<(Set<Hash>, Set<Hash>)> {
-    let (mut nodes, mut values) = (Set::new(), Set::new());
+/// The nodes and the values of trees that are not in other trees, level by level: what is shared is not read.
+fn trees<T: Text>(view: &View<T>, roots: &Set<Hash>, known: Set<Hash>) -> Planned<Set<Hash>> {
+    let mut found = Set::new();
     // Trees that are known whole must not hide what they share with the others.
     let mut front: Set<Hash> = roots.iter().filter(|root| !known.contains(root)).copied().collect();
     let mut there = known;
@@ -103,10 +98,10 @@ fn trees<T: Text>(view: &View<T>, roots: &Set<Hash>, known: Set<Hash>) -> Planne
         let ours: Vec<Hash> = front.iter().filter(|hash| !there.contains(hash)).copied().collect();
         let theirs: Vec<Hash> = there.iter().filter(|hash| !front.contains(hash)).copied().collect();
         if ours.is_empty() {
-            return Ok((nodes, values));
+            return Ok(found);
         }
         let (mine, others) = both(objects::nodes(view, &ours), objects::nodes(view, &theirs))?;
-        nodes.extend(ours);
+        found.extend(ours);
         let (mut known_values, mut below) = (Set::new(), Set::new());
         there = Set::new();
         for node in others {
@@ -117,11 +112,11 @@ fn trees<T: Text>(view: &View<T>, roots: &Set<Hash>, known: Set<Hash>) -> Planne
             for (_, child) in node.entries() {
                 if node.level > 0 {
                     // A damaged tree may lead to itself.
-                    if !nodes.contains(&child) {
+                    if !found.contains(&child) {
                         below.insert(child);
                     }
                 } else if !known_values.contains(&child) {
-                    values.insert(child);
+                    found.insert(child);
                 }
             }
         }

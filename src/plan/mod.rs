@@ -23,6 +23,7 @@ pub mod prompt;
 pub mod prune;
 pub mod read;
 pub mod recover;
+pub mod repair;
 pub mod restore;
 pub mod sessions;
 pub mod status;

@@ -51,7 +51,8 @@ pub fn plan<T: Text>(view: &View<T>, command: &Recover) -> Planned<Plan<T, Optio
     }
     let from = session.epoch;
     let Some(newest) = session.head.clone().filter(|newest| newest.provisional) else { return Ok(Plan::read(None)) };
-    let Some(mut interrupted) = head::at::<T>(view, &session, newest.seq)? else { return Ok(Plan::read(None)) };
+    let found = head::if_readable(head::at::<T>(view, &session, newest.seq))?;
+    let Some(mut interrupted) = found else { return Ok(Plan::read(None)) };
     interrupted.provisional = false;
     interrupted.extra.retain(|(key, _)| key != "interrupted");
     interrupted.extra.push(("interrupted".to_owned(), T::from_utf8("true")));
@@ -64,7 +65,7 @@ pub fn plan<T: Text>(view: &View<T>, command: &Recover) -> Planned<Plan<T, Optio
     let mut created = None;
     if *drop {
         let mut before: Option<Checkpoint<T>> = match interrupted.operation.before {
-            Some(before) => head::at(view, &session, before)?,
+            Some(before) => head::if_readable(head::at(view, &session, before))?,
             None => None,
         };
         // The state before may have been deleted; then what is left of the history counts, as after a deletion.

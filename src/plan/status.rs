@@ -1,6 +1,6 @@
 //! What a store holds, and what a restore or a deletion would change.
 
-use crate::codec::key::{Range, Store};
+use crate::codec::key::{Key, Range, Store};
 use crate::codec::row::Row;
 use crate::error::{Code, Error};
 use crate::ids::{CheckpointId, ScopeId, SessionId, WriterId};
@@ -8,6 +8,7 @@ use crate::model::body::Text;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::retention::{guard, protection};
 use crate::model::session::Run;
+use crate::model::sorted::Set;
 use crate::plan::diff::{self, Diff};
 use crate::plan::head;
 use crate::plan::restore::{self, Target};
@@ -41,6 +42,10 @@ pub struct Status {
     pub object_rows: usize,
     /// Pending writes, of every scope.
     pub pending_writes: usize,
+    /// Sessions of the scope whose record cannot be read, or is lost: store and key.
+    pub unreadable: Vec<String>,
+    /// Records that were put aside because they could not be read, of every scope.
+    pub quarantined: usize,
     /// Sessions whose newest checkpoint is provisional, or that have a run: with the newest checkpoint and since when.
     pub unfinished: Vec<Unfinished>,
 }
@@ -57,16 +62,32 @@ pub fn status<T: Text>(view: &View<T>, scope: &ScopeId) -> Planned<Plan<T, Statu
         keys(Store::Messages),
         keys(Store::Objects),
         keys(Store::Writes),
+        Request::Keys(sessions.clone()),
+        Request::Keys(Range::all_checkpoints(scope)),
+        Request::Keys(Range::quarantine()),
     ])?;
     let count = |store| view.keys(Range::all(store)).map(|keys| keys.len());
     let mut status = Status {
         message_rows: count(Store::Messages)?,
         object_rows: count(Store::Objects)?,
         pending_writes: count(Store::Writes)?,
+        quarantined: view.keys(Range::quarantine())?.len(),
         ..Status::default()
     };
-    for read in view.rows(sessions, None)?.iter() {
-        let Ok(Row::Session(session)) = read.row().map(|row| &**row) else { continue };
+    let keys = view.keys(sessions.clone())?;
+    let known: Set<&Key> = keys.iter().collect();
+    let mut lost: Set<String> = Set::new();
+    for key in view.keys(Range::all_checkpoints(scope))?.iter() {
+        let of = Key { store: Store::Sessions, pieces: key.pieces.iter().take(2).cloned().collect() };
+        if !known.contains(&of) {
+            lost.insert(of.to_string());
+        }
+    }
+    for (read, key) in view.rows(sessions, None)?.iter().zip(keys.iter()) {
+        let Ok(Row::Session(session)) = read.row().map(|row| &**row) else {
+            lost.insert(key.to_string());
+            continue;
+        };
         status.sessions += 1;
         status.checkpoints += session.checkpoints as usize;
         if let Some(head) = session.head.as_ref().filter(|head| head.provisional || session.run.is_some()) {
@@ -79,6 +100,7 @@ pub fn status<T: Text>(view: &View<T>, scope: &ScopeId) -> Planned<Plan<T, Statu
             status.unfinished.push(Unfinished { session, newest, since, run, writer });
         }
     }
+    status.unreadable = lost.iter().cloned().collect();
     Ok(Plan::read(status))
 }
 

@@ -107,14 +107,18 @@ pub fn settle<T: Text>(
     writes: &mut Vec<Op<T>>,
 ) -> Planned<State> {
     let recent = state.spans.count().saturating_sub(RECENT);
-    let mut written = log::entries(view, &state.spans.slice(recent, u32::MAX))?;
+    // Where they cannot be read, it stands as a message of its own after them: a turn whose writer died must end.
+    let read = log::entries(view, &state.spans.slice(recent, u32::MAX)).map(Some);
+    let mut written = head::if_readable(read)?.unwrap_or_default();
     let mut following = Spans::default();
     let mut after = Vec::new();
     if let Some(index) = written.iter().position(|entry| entry.id.is_some() && entry.id == message.id) {
-        after = written.split_off(index).split_off(1);
-        let at = state.spans.count() - u32::try_from(after.len()).unwrap_or(u32::MAX) - 1;
-        following = state.spans.slice(at + 1, u32::MAX);
-        state = change::cut(view, &state, at, None)?;
+        let rest = written.split_off(index).split_off(1);
+        let at = state.spans.count() - u32::try_from(rest.len()).unwrap_or(u32::MAX) - 1;
+        if let Some(before) = head::if_readable(change::cut(view, &state, at, None).map(Some))? {
+            (following, after) = (state.spans.slice(at + 1, u32::MAX), rest);
+            state = before;
+        }
     }
     let entry = log::admit(view, message, writes)?;
     for entry in std::iter::once(&entry).chain(&after) {

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::codec::key::{Key, Store};
+use crate::codec::key::{Key, Range, Store};
 use crate::codec::row::{Content, Object};
 use crate::ids::{CheckpointId, LogId, ScopeId, SessionId};
 use crate::model::body::{Text, content_hash};
@@ -75,6 +75,8 @@ pub struct Report {
     pub objects: usize,
     /// Pending writes checked.
     pub pending_writes: usize,
+    /// Records that were put aside because they could not be read.
+    pub quarantined: usize,
     /// What was found, by record.
     pub faults: Vec<Fault>,
     found: Map<(String, Wrong), Fault>,
@@ -109,6 +111,11 @@ impl Report {
         }
     }
 
+    /// Lists what was found.
+    pub fn close(&mut self) {
+        self.faults = std::mem::take(&mut self.found).into_values().collect();
+    }
+
     fn add_object(&mut self, hash: Hash, (wrong, why): (Wrong, &'static str), affects: &[CheckpointId]) {
         self.add(wrong, Key::object(hash, 0), why, affects.iter().cloned());
     }
@@ -124,16 +131,22 @@ pub fn plan<T: Text>(view: &View<T>) -> Planned<Plan<T, Report>> {
     report.sessions = census.sessions.len();
     report.checkpoints = census.checkpoints.len();
     report.pending_writes = census.writes.len();
-    check_books(&census, &mut report);
-    let live = check_states(&census, &mut report);
-    check_messages(&census, &live, &mut report);
-    check_writes(&census, &mut report);
+    report.quarantined = view.keys(Range::quarantine())?.len();
+    judge(&census, &mut report);
     // What is unreachable can only be said when everything that reaches something was read and whole.
     if report.found.is_empty() {
         unreachable(view, &census, &mut report)?;
     }
-    report.faults = std::mem::take(&mut report.found).into_values().collect();
+    report.close();
     Ok(Plan::read(report))
+}
+
+/// Checks what was read against everything else that was.
+pub fn judge<T: Text>(census: &Census<T>, report: &mut Report) {
+    check_books(census, report);
+    let live = check_states(census, report);
+    check_messages(census, &live, report);
+    check_writes(census, report);
 }
 
 type Owner<'a> = (&'a ScopeId, &'a SessionId);

@@ -210,7 +210,9 @@ pub fn plan<T: Text>(view: &View<T>, command: &Write<T>, known: Option<&Known<T>
         turn.mark(command, replaced, &mut session, &mut state, &mut header, &mut writes);
     }
     if let (Some(of), Some(from)) = (&conflict_of, &session.forked_from) {
-        if let Some(mut found) = head::find_checkpoint(view, &command.scope, of, &from.checkpoint_id)? {
+        if let Some(mut found) =
+            head::if_readable(head::find_checkpoint(view, &command.scope, of, &from.checkpoint_id))?
+        {
             found.forks += 1;
             head::put(&found, &mut writes);
         }
@@ -244,7 +246,7 @@ fn replace_provisional<T: Text>(
     writes: &mut Vec<Op<T>>,
 ) -> Planned<bool> {
     let Some(head) = session.head.clone().filter(|head| head.provisional) else { return Ok(false) };
-    let Some(old) = head::at::<T>(view, session, head.seq)? else { return Ok(false) };
+    let Some(old) = head::if_readable(head::at::<T>(view, session, head.seq))? else { return Ok(false) };
     if old.pinned || old.forks > 0 || old.pending > 0 {
         return Ok(false);
     }

@@ -4,22 +4,23 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::{Access, Answer, Guess, Level, Op, Pause, Read, Request, Step, Storage, View};
-use crate::codec::key::{Common, Key, Range};
+use crate::codec::key::{Common, Key, Range, Store};
 use crate::codec::row::Row;
 use crate::error::{Code, Error, Result};
 use crate::model::body::Text;
-use crate::model::sorted::Map;
+use crate::model::sorted::{Map, Set};
 
 /// Rows in a sorted map. Clones share it, as two tabs share a database.
 #[derive(Clone, Debug)]
 pub struct MemoryStorage<T> {
     rows: Rc<RefCell<Map<Key, Rc<Row<T>>>>>,
+    broken: Rc<RefCell<Set<Key>>>,
     fault: Rc<RefCell<Option<Error>>>,
 }
 
 impl<T: Text> Default for MemoryStorage<T> {
     fn default() -> Self {
-        MemoryStorage { rows: Rc::default(), fault: Rc::default() }
+        MemoryStorage { rows: Rc::default(), broken: Rc::default(), fault: Rc::default() }
     }
 }
 
@@ -43,6 +44,18 @@ impl<T: Text> MemoryStorage<T> {
         };
     }
 
+    /// Makes a row unreadable, as one is in a browser whose checksum does not hold: damage for tests.
+    pub fn spoil(&self, key: &Key) {
+        self.broken.borrow_mut().insert(key.clone());
+    }
+
+    fn read(&self, (key, row): (Key, Rc<Row<T>>)) -> Read<T> {
+        if self.broken.borrow().contains(&key) {
+            return Read::Unreadable(Error::unreadable(key, "it is not what was written"));
+        }
+        Read::Row(row)
+    }
+
     fn in_range(&self, range: &Range) -> Vec<(Key, Rc<Row<T>>)> {
         let start = Key { store: range.store, pieces: range.prefix.clone() };
         self.rows
@@ -58,13 +71,16 @@ impl<T: Text> MemoryStorage<T> {
         let store = match request {
             Request::Row(key) => key.store,
             Request::Rows { range, .. } | Request::Keys(range) => range.store,
-            Request::ById(_) | Request::Where(_) => crate::codec::key::Store::Checkpoints,
+            Request::ById(_) | Request::Where(_) => Store::Checkpoints,
         };
         check(access, store)?;
         Ok(match request {
-            Request::Row(key) => Answer::Row(self.rows.borrow().get(key).cloned().map(Read::Row)),
+            Request::Row(key) => {
+                let found = self.rows.borrow().get(key).cloned();
+                Answer::Row(found.map(|row| self.read((key.clone(), row))))
+            }
             Request::Rows { range, limit } => {
-                let rows = self.in_range(range).into_iter().map(|(_, row)| Read::Row(row));
+                let rows = self.in_range(range).into_iter().map(|row| self.read(row));
                 Answer::Rows(Rc::new(rows.take(limit.map_or(usize::MAX, |n| n as usize)).collect()))
             }
             Request::Keys(range) => {
@@ -72,13 +88,13 @@ impl<T: Text> MemoryStorage<T> {
             }
             Request::Where(those) => {
                 let rows = self.in_range(&Range::checkpoints(&those.scope, &those.session));
-                let rows = rows.into_iter().map(|(_, row)| row).filter(|row| match (&**row, &those.what) {
+                let rows = rows.into_iter().filter(|(_, row)| match (&**row, &those.what) {
                     (Row::Checkpoint(cp), Common::Lookup(history)) => cp.lookup == Some(*history),
                     (Row::Checkpoint(cp), Common::Opens(id)) => cp.opens.as_ref().is_some_and(|of| *of.utf8() == **id),
                     (Row::Checkpoint(cp), Common::Turn(turn)) => cp.turn.as_ref().is_some_and(|of| of.id == *turn),
                     _ => false,
                 });
-                Answer::Rows(Rc::new(rows.map(Read::Row).collect()))
+                Answer::Rows(Rc::new(rows.map(|row| self.read(row)).collect()))
             }
             Request::ById(by_id) => {
                 let range = Range::checkpoints(&by_id.scope, &by_id.session);
@@ -86,14 +102,14 @@ impl<T: Text> MemoryStorage<T> {
                     .in_range(&range)
                     .into_iter()
                     .find(|(_, row)| matches!(&**row, Row::Checkpoint(cp) if cp.id == by_id.id));
-                Answer::Row(found.map(|(_, row)| Read::Row(row)))
+                Answer::Row(found.map(|row| self.read(row)))
             }
         })
     }
 }
 
 /// A command that touches a store it did not name would fail in a browser; it fails here too.
-fn check(access: Access, store: crate::codec::key::Store) -> Result<()> {
+fn check(access: Access, store: Store) -> Result<()> {
     if access.stores.contains(&store) {
         return Ok(());
     }
@@ -129,6 +145,7 @@ impl<T: Text> Storage for MemoryStorage<T> {
                 match op {
                     Op::Put(key, _) | Op::Delete(key) => key.store,
                     Op::DeleteRange(range) => range.store,
+                    Op::Move(from, _) => from.store,
                 },
             )?;
         }
@@ -138,10 +155,21 @@ impl<T: Text> Storage for MemoryStorage<T> {
         for op in writes {
             match op {
                 Op::Put(key, row) => {
+                    self.broken.borrow_mut().remove(&key);
                     self.rows.borrow_mut().insert(key, Rc::new(row));
                 }
                 Op::Delete(key) => {
+                    self.broken.borrow_mut().remove(&key);
                     self.rows.borrow_mut().remove(&key);
+                }
+                Op::Move(from, to) => {
+                    let moved = self.rows.borrow_mut().remove(&from);
+                    if let Some(row) = moved {
+                        self.rows.borrow_mut().insert(to.clone(), row);
+                    }
+                    if self.broken.borrow_mut().remove(&from) {
+                        self.broken.borrow_mut().insert(to);
+                    }
                 }
                 Op::DeleteRange(range) => {
                     let keys = self.in_range(&range);

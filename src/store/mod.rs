@@ -221,6 +221,8 @@ pub enum Op<T> {
     Delete(Key),
     /// Removes every row of a range.
     DeleteRange(Range),
+    /// Moves a row as it is stored, whether it can be read or not.
+    Move(Key, Key),
 }
 
 /// What a command will do: its writes, and what to answer once they are committed.

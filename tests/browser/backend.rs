@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
+use js_sys::Array;
 use turnmark::browser::{IndexedDbStorage, JsText, OpenOptions, from_js, now, to_js};
+use turnmark::codec::key::Key;
 use turnmark::error::Result;
 use turnmark::plan::bundle::Bundle;
 use turnmark::plan::inspect;
@@ -16,6 +18,9 @@ extern "C" {
     #[wasm_bindgen(catch)]
     fn read(text: &str) -> std::result::Result<JsValue, JsValue>;
 }
+
+use super::storage_checksum::{damages, raw_key};
+use super::support::{raw_get, raw_put};
 
 thread_local! {
     static MADE: Cell<u32> = const { Cell::new(0) };
@@ -52,6 +57,15 @@ pub(crate) async fn fresh() -> Backend {
 /// The same rows, as another tab sees them.
 pub(crate) async fn again(backend: &Backend) -> Backend {
     open(backend.name.clone()).await
+}
+
+/// Makes a row unreadable: one thing in it is not what was written.
+pub(crate) async fn spoil(backend: &Backend, key: &Key, way: u32) {
+    let at = raw_key(key);
+    let value = raw_get(&backend.name, key.store, &at).await;
+    let damages = damages(&value);
+    let damage: Array = damages.get(way % damages.length()).unchecked_into();
+    raw_put(&backend.name, key.store, &at, &damage.get(1)).await;
 }
 
 /// A bundle as the text it travels as.

@@ -10,6 +10,7 @@ mod backend;
 mod contract;
 
 mod storage_abort;
+mod storage_checksum;
 mod storage_connection;
 mod storage_delete;
 mod storage_guess;

@@ -69,7 +69,7 @@ fn messages(from: u32, count: u32, length: usize) -> Messages<JsText> {
     run
 }
 
-fn rows_of_every_kind() -> Vec<(Key, Row<JsText>)> {
+pub(crate) fn rows_of_every_kind() -> Vec<(Key, Row<JsText>)> {
     let session = SessionId::parse("s1").unwrap();
     let log = LogId::parse("l1").unwrap();
     let mut out = vec![

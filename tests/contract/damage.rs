@@ -11,7 +11,7 @@ use turnmark::plan::verify::{Fault, Wrong};
 use super::kit::{Kit, T, Tab, assistant, chat, code, shot, sid, text, user};
 
 /// A database with a row of every kind: inline and long messages, binaries, small and long channels, pending writes.
-async fn fill(kit: &Kit) -> Tab {
+pub(crate) async fn fill(kit: &Kit) -> Tab {
     let tab = kit.tab().await;
     let long = user("long").saying(&"x".repeat(60_000));
     let picture = assistant("picture").with(vec![9; 100_000]);
@@ -26,11 +26,11 @@ async fn fill(kit: &Kit) -> Tab {
     tab
 }
 
-async fn faults(tab: &Tab) -> Vec<Fault> {
+pub(crate) async fn faults(tab: &Tab) -> Vec<Fault> {
     tab.engine.verify().await.unwrap().faults
 }
 
-async fn first(kit: &Kit, store: Store, test: impl Fn(&Key, &Row<T>) -> bool) -> Key {
+pub(crate) async fn first(kit: &Kit, store: Store, test: impl Fn(&Key, &Row<T>) -> bool) -> Key {
     kit.rows(store).await.into_iter().find(|(key, row)| test(key, row)).expect("there is one").0
 }
 

@@ -3,7 +3,8 @@
 //!
 //! A binary that runs it has a module `backend` with `Backend` (a [`turnmark::store::Storage`]), `fresh()` (a storage that
 //! holds nothing), `again(&Backend)` (another connection to the same rows, as another tab has), `text(&Bundle)` and
-//! `bundle(&str)` (a bundle as its platform makes one text of it, and back), and says
+//! `bundle(&str)` (a bundle as its platform makes one text of it, and back), `spoil(&Backend, &Key, u32)` (makes a row
+//! unreadable), and says
 //! `#[path = "../contract/mod.rs"] mod contract;`. Each test is written once, inside [`contract!`], and registers itself.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -35,6 +36,7 @@ pub(crate) mod kit;
 pub(crate) mod rows;
 pub(crate) mod tab;
 
+mod beside;
 mod bundles;
 mod comparing;
 mod conversations;
@@ -47,9 +49,11 @@ mod pending;
 mod racing;
 mod reading;
 mod removing;
+mod repairing;
 mod restoring;
 mod running;
 mod saving;
 mod sizes;
 mod streaming;
+mod sweep;
 mod turns;

@@ -139,6 +139,20 @@ impl Kit {
         self.backend.run(Access::write(Store::ALL), |_| Ok(Plan { writes: vec![op()], answer: () })).await.unwrap();
     }
 
+    /// Damages a row in one of many ways, so that it cannot be read.
+    pub(crate) async fn garble(&self, key: &Key, way: u32) {
+        crate::backend::spoil(&self.backend, key, way).await;
+    }
+
+    /// Makes the database hold these rows, and nothing else.
+    pub(crate) async fn reset(&self, rows: &Rows) {
+        let writes = || {
+            let clear = Store::ALL.iter().map(|store| Op::DeleteRange(Range::all(*store)));
+            clear.chain(rows.iter().map(|(key, row)| Op::Put(key.clone(), (**row).clone()))).collect()
+        };
+        self.backend.run(Access::write(Store::ALL), |_| Ok(Plan { writes: writes(), answer: () })).await.unwrap();
+    }
+
     /// Whether the backend can hold a row of another kind under a key: a browser's storage writes no row that its own
     /// store could not read.
     pub(crate) fn can_hold(&self, key: &Key, row: &Row<T>) -> bool {

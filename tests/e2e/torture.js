@@ -63,7 +63,7 @@ async function undergo({ what, ordeal, engine, total, needsDisk = false, judged 
       failures.push(`${name}: ${error.message}`);
     }
     const reported = tally.lostOnDisk - tally.unreported;
-    rows.push([what, engine.name, `${tally.done}${verdict}`, tally.acknowledged, tally.lost, tally.lostOnDisk, `${reported} of ${tally.lostOnDisk}`, tally.halves, tally.healings.length === 0 ? "" : `${median(tally.healings)} ms (${tally.healings.length})`]);
+    rows.push([what, engine.name, `${tally.done}${verdict}`, tally.acknowledged, tally.lost, tally.lostOnDisk, `${reported} of ${tally.lostOnDisk}`, `${tally.broughtBack} of ${tally.lost}`, tally.halves, tally.healings.length === 0 ? "" : `${median(tally.healings)} ms (${tally.healings.length})`]);
     console.log(`${name}: ${((Date.now() - start) / 1000).toFixed(0)} s; ${summary(tally)}`);
     for (const line of tally.evidence) console.log(`  ${line.slice(0, 2000)}`);
   } catch (error) {
@@ -83,7 +83,7 @@ async function racing() {
   try {
     const { won, lost } = await race({ after: (end) => afterwards.push(end) }, context, `${server.origin}/blank.html`, { tabs, each });
     for (const end of afterwards) await end();
-    rows.push([`${tabs} tabs race, ${each} writes each (${won} were first, ${lost} are in branches)`, LEVELDB.name, 1, won + lost, 0, 0, "0 of 0", 0, ""]);
+    rows.push([`${tabs} tabs race, ${each} writes each (${won} were first, ${lost} are in branches)`, LEVELDB.name, 1, won + lost, 0, 0, "0 of 0", "0 of 0", 0, ""]);
   } catch (error) {
     rows.push([`${tabs} tabs race, ${each} writes each`, LEVELDB.name, "**missed**"]);
     faults.push(`the race of the tabs: ${error.stack}`);
@@ -94,7 +94,7 @@ async function racing() {
   failures.push(...faults);
 }
 
-const HEAD = ["what", "backend", "times", "acknowledged", "lost", "of these stamped `disk`", "of these told", "halves", "healed in (times)"];
+const HEAD = ["what", "backend", "times", "acknowledged", "lost", "of these stamped `disk`", "of these told", "back from the mirror", "halves", "healed in (times)"];
 
 /** The table so far, as text. */
 function table() {

@@ -1,5 +1,6 @@
 //! The backend of the contract: rows in memory.
 
+use turnmark::codec::key::Key;
 use turnmark::error::Result;
 use turnmark::plan::bundle::Bundle;
 use turnmark::plan::inspect;
@@ -16,6 +17,11 @@ pub(crate) async fn fresh() -> Backend {
 /// The same rows, as another tab sees them.
 pub(crate) async fn again(backend: &Backend) -> Backend {
     backend.clone()
+}
+
+/// Makes a row unreadable.
+pub(crate) async fn spoil(backend: &Backend, key: &Key, _way: u32) {
+    backend.spoil(key);
 }
 
 /// A bundle as the text it travels as.

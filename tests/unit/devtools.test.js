@@ -271,6 +271,8 @@ test("P-18 each further action does what it says and prints it", async () => {
   assert.match(said(), /^turnmark: all is well: /);
   assert.deepEqual(await api.recover(), []);
   assert.match(said(), /nothing is interrupted, and nothing is in the mirror alone/);
+  assert.deepEqual(await api.repair({ dryRun: true }), { dryRun: true, actions: [], lost: [] });
+  assert.match(said(), /^turnmark: 0 repairs would be made; nothing stays lost/);
   assert.equal((await api.status()).backend, "memory");
   assert.match(said(), /^turnmark: memory "devtools"/);
   assert.equal(typeof (await api.export()), "string");

@@ -13,6 +13,8 @@ export const counts = () => ({
   lost: 0, lostOnDisk: 0, unreported: 0,
   /** Starts that found something gone and said so, if only of some sessions: the witness may be a second behind. */
   told: 0,
+  /** Of what was lost, what the mirror has brought back. */
+  broughtBack: 0,
   /** Gone with the end of a log that was cut off, or with the power and never called safe: these had to go. */
   excused: 0,
   /** Records, heads, turns by halves, and acknowledged checkpoints that came back different. */
@@ -48,6 +50,7 @@ function judge(profile, report, tally, { isExcused = () => false, wasHealed = tr
       + `upgrade events: ${JSON.stringify(report.dataLoss)}; the library said: ${JSON.stringify({ dataLost: report.dataLost, lost: report.lost, told: profile.losses, refused: profile.refusals })}\n${profile.diary()}`,
     );
   }
+  for (const { id, hash } of gone) profile.gone.set(id, hash);
   for (const id of lost) profile.acknowledged.delete(id);
 }
 
@@ -75,6 +78,7 @@ async function onProfiles({ engine = LEVELDB, total, size, seed, onDisk = false 
       tally.healings.push(...profile.healings.map(({ milliseconds }) => milliseconds));
       tally.refused += profile.refusals.length;
       tally.falseStarts += profile.falseStarts;
+      tally.broughtBack += profile.broughtBack;
     } finally {
       await profile.close();
       await disk?.close();

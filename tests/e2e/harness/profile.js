@@ -67,6 +67,9 @@ export class Profile {
   refusals = [];
   /** What they told of losses. */
   losses = [];
+  /** Hashes of what was acknowledged and lost, by checkpoint; and how many of them the mirror has brought back. */
+  gone = new Map();
+  broughtBack = 0;
   /** How the page is to behave, as part of its address. */
   query = "";
   #waiting = new Map();
@@ -102,6 +105,13 @@ export class Profile {
           profile.losses.push(event);
           const concerns = ({ session }) => event.sessions.length === 0 || event.message.startsWith("total") || event.sessions.some(({ sessionId }) => sessionId === session);
           for (const one of profile.acknowledged.values()) if (concerns(one)) one.isToldLost = true;
+        }),
+        "/back": hears("back", ({ sessions }) => {
+          for (const { id, hash } of sessions.flatMap(({ checkpoints }) => checkpoints)) {
+            if (profile.gone.get(id) !== hash) continue;
+            profile.gone.delete(id);
+            profile.broughtBack += 1;
+          }
         }),
         "/closed": hears("closed"),
         "/failed": hears("failed", ({ error }, isLate) => isLate || profile.#fail(new Error(`the page failed: ${error}`))),

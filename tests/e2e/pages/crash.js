@@ -177,8 +177,11 @@ try {
   await Promise.all(telling);
   const answer = await post("/report", report);
   const { seed, go, until, stubborn } = await answer.json();
+  const { mirror } = await store.status();
+  if (go || mirror?.recoverable.length > 0) await store.recover();
+  // What the browser had lost, and the mirror had.
+  if (mirror?.recoverable.length > 0) await post("/back", await found(store, told));
   if (go) {
-    await store.recover();
     let written = 0;
     const acknowledged = (checkpoint) => {
       written += 1;
