@@ -977,6 +977,29 @@ test("when the browser throws the data away while the page is open, the page say
   assert.match(await page.getByTestId("notices").textContent(), /deleted|lost|threw/i);
 });
 
+test("a damaged record is found by Verify and put aside by Repair, and everything else is there", async (t) => {
+  // w3c/IndexedDB#423, OneKeyHQ/app-monorepo#12827.
+  const { page, db } = await chatted(t, ["say: one", "say: two"]);
+  const before = await texts(page);
+  await page.evaluate((name) => new Promise((resolve, reject) => {
+    indexedDB.open(name).onsuccess = ({ target: { result: database } }) => {
+      const transaction = database.transaction("checkpoints", "readwrite");
+      transaction.objectStore("checkpoints").openCursor().onsuccess = ({ target: { result: cursor } }) => cursor.update({ ...cursor.value, at: cursor.value.at + 1 });
+      transaction.oncomplete = () => resolve(database.close());
+      transaction.onabort = () => reject(transaction.error);
+    };
+  }), db);
+  await page.getByTestId("open-storage").click();
+  await page.getByTestId("verify").click();
+  await page.locator("[data-testid=verify-report][data-ok=false]").waitFor();
+  await page.getByTestId("repair").click();
+  await page.getByTestId("repaired").filter({ hasText: "nothing stays lost" }).waitFor();
+  await page.locator("[data-testid=verify-report][data-ok=true]").waitFor();
+  await page.reload();
+  await shown(page, before.length);
+  assert.deepEqual(await texts(page), before);
+});
+
 test("chats that are gone come back from the second copy, by one click", async (t) => {
   const { page, db } = await demo(t);
   await page.getByTestId("composer").fill("Count to 3");

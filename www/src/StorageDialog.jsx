@@ -21,6 +21,7 @@ export function StorageDialog({ onClose, open }) {
   const [error, setError] = useState(null);
   const [asked, setAsked] = useState(null);
   const [report, setReport] = useState(null);
+  const [repaired, setRepaired] = useState(null);
   const [busy, setBusy] = useState(null);
 
   const read = useCallback(() => store.status().then(setStatus, (cause) => setError(explain(cause))), [store]);
@@ -43,7 +44,15 @@ export function StorageDialog({ onClose, open }) {
     setAsked(await store.persist());
     await read();
   });
-  const verify = () => run("verify", async () => setReport(await store.verify()));
+  const verify = () => run("verify", async () => {
+    setRepaired(null);
+    setReport(await store.verify());
+  });
+  const repair = () => run("repair", async () => {
+    setRepaired(await store.repair());
+    setReport(await store.verify());
+    await read();
+  });
 
   return (
     <Dialog title="Settings" onClose={onClose} testId="storage-dialog" actions={<button type="button" className="button primary" onClick={onClose}>Done</button>}>
@@ -75,6 +84,8 @@ export function StorageDialog({ onClose, open }) {
             <dd>
               <Verified report={report} />
               <button type="button" className="button small" disabled={busy !== null} onClick={verify} data-testid="verify">{busy === "verify" ? "Verifying…" : "Verify"}</button>
+              {report?.ok === false && repaired === null && <button type="button" className="button small" disabled={busy !== null} onClick={repair} data-testid="repair">{busy === "repair" ? "Repairing…" : "Repair"}</button>}
+              {repaired && <span role="status" data-testid="repaired"> {plural(repaired.actions.length, "record")} set right, {repaired.lost.length === 0 ? "nothing stays lost" : `${plural(repaired.lost.length, "record")} stay lost`}.</span>}
             </dd>
             <dt>Answers</dt>
             <dd data-testid="storage-runs">

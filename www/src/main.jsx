@@ -16,7 +16,7 @@
 //   dialogs      compare-dialog (diff-summary, diff-row with data-change, compare-swap), storage-dialog
 //                (storage-counts, storage-quota, storage-durability, storage-level, storage-persisted, persist,
 //                storage-mirror, storage-backup, backup-pick, backup-now,
-//                storage-runs, storage-interrupted, verify, verify-report with data-ok; endpoint, endpoint-state, endpoint-open,
+//                storage-runs, storage-interrupted, verify, verify-report with data-ok, repair, repaired; endpoint, endpoint-state, endpoint-open,
 //                endpoint-address, endpoint-model, endpoint-key, endpoint-on, endpoint-off), import-dialog (import-file, import-progress, import-cancel, import-report, import-summary,
 //                import-repairs, import-skipped, import-open, import-error, import-rename, import-skip, import-done),
 //                confirm-dialog (confirm), dialog-close
