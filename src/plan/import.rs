@@ -218,8 +218,7 @@ impl Arrival<'_> {
                 if !reached.touches(name, seq, seq + 1) {
                     continue;
                 }
-                let long = entry.text.is_none().then_some(entry.hash);
-                for hash in entry.refs.iter().copied().chain(long) {
+                for hash in entry.objects() {
                     writes.push(Op::Put(
                         Key::reference(&self.stamp.log_for(name), seq, hash),
                         Row::Reference(Reference {}),

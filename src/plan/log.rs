@@ -203,8 +203,7 @@ pub fn append<T: Text>(
         return Ok(span);
     }
     for (entry, seq) in entries.iter().zip(start..) {
-        let long = entry.text.is_none().then_some(entry.hash);
-        for hash in entry.refs.iter().copied().chain(long) {
+        for hash in entry.objects() {
             writes.push(Op::Put(
                 Key::reference(&session.log, seq, hash),
                 Row::Reference(crate::codec::row::Reference {}),

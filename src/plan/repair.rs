@@ -301,8 +301,7 @@ impl<T: Text> Work<'_, T> {
             for run in runs {
                 for (entry, at) in log::unpack(run).into_iter().zip(run.from..) {
                     if live.touches(log, at, at + 1) {
-                        let long = entry.text.is_none().then_some(entry.hash);
-                        all.extend(entry.refs.iter().copied().chain(long).map(|to| Key::reference(log, at, to)));
+                        all.extend(entry.objects().map(|to| Key::reference(log, at, to)));
                     }
                 }
             }

@@ -329,8 +329,7 @@ fn check_messages<T: Text>(census: &Census<T>, live: &Coverage, report: &mut Rep
                     let record = format!("message {at} in {}", Key::messages(log, run.from));
                     report.add(Wrong::HashMismatch, record, "the message is not what was written", blame(log, at));
                 }
-                let long = entry.text.is_none().then_some(entry.hash);
-                for hash in entry.refs.iter().copied().chain(long) {
+                for hash in entry.objects() {
                     let key = Key::reference(log, at, hash);
                     if !references.contains(&key) {
                         report.add(
