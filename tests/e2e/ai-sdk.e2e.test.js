@@ -214,6 +214,8 @@ for (const follow of [false, true]) {
       window.durable.sendMessage({ text: "second" });
     }, follow);
     await settled(other, 5);
+    // Told when the answer is stored, a moment after it is shown.
+    await other.waitForFunction(() => window.branches.length > 0);
     const [branch, ...more] = await other.evaluate(() => window.branches);
     assert.deepEqual([more, await other.evaluate(() => window.durable.sessionId)], [[], branch]);
     const kept = ["one", answer(1, "one"), "first", "second", answer(1, "second")];

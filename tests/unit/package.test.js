@@ -154,7 +154,7 @@ test("every answer has the fields of its declaration", async (t) => {
   assert.equal(fields(await session.preview({ operation: "prune", keepLast: 1 })), "deletes diff keeps operation targetCheckpointId");
   assert.equal(fields(await session.summary()), "active boundaryCommitHash boundaryId checkpointCount conflictOf createdAt forkedFrom headCheckpointId id messageCount number parentSessionId provisional remoteSessionId run sealed title updatedAt");
   assert.equal(fields((await collect(store.sessions()))[0]), fields(await session.summary()));
-  assert.equal(fields(await store.status()), "backend connection counts dataLost deviceId durability healed interrupted level lost name persisted quota runs schemaVersion scope suspect unreadable version");
+  assert.equal(fields(await store.status()), "backend connection counts dataLost deviceId durability healed interrupted level lost mirror name persisted quota runs schemaVersion scope suspect unreadable version");
   assert.equal(fields(await store.verify()), "checked faults ok quarantined");
   assert.equal(fields(await store.repair({ dryRun: true })), "actions dryRun lost");
   assert.deepEqual(first._durability.level, "memory");
