@@ -1,6 +1,7 @@
 import { checkString } from "./check.js";
 import { TurnmarkError, fromRaw } from "./errors.js";
 import { loadEngine } from "./loader.js";
+import { removeMirrors } from "./mirror-files.js";
 import { acquire } from "./registry.js";
 import { hasRoom } from "./room.js";
 import { createSavers } from "./savers.js";
@@ -58,7 +59,7 @@ export function createApi(glue, defaultSource) {
       requireIndexedDB();
       const Engine = await loadEngine(glue, defaultSource);
       await dismiss(name);
-      await (await import("./mirror-files.js")).removeMirrors(name);
+      await removeMirrors(name);
       try {
         await Engine.deleteDatabase(name);
       } catch (error) {

@@ -68,8 +68,8 @@ export class Hub {
   #news = new Map();
   /** Remembers outside of IndexedDB what was written. */
   witness = null;
-  /** A promise of the second copy outside of IndexedDB, or of `null`. */
-  mirror = Promise.resolve(null);
+  /** The second copy outside of IndexedDB, if there is one. */
+  mirror = null;
   /** Counts up with every restore and every end of a turn, of any tab. */
   reloadKey = 0;
   #engine = null;

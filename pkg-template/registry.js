@@ -7,6 +7,7 @@
  */
 import { invalid } from "./errors.js";
 import { Hub } from "./events.js";
+import { Mirror } from "./mirror.js";
 import { Queue } from "./queue.js";
 import { VERSION } from "./version.js";
 import { Witness } from "./witness.js";
@@ -37,19 +38,10 @@ class Shared {
       this.hub.attach(opened, witness);
       // Before anything is written: what is lost must not look like what is new.
       if (witness) await this.hub.hearWitness(await remembered);
-      if (witness && options.mirror > 0) this.hub.mirror = mirror(options, opened, this.hub);
+      const { name, scope, mirror: budget } = options;
+      if (witness && budget > 0) this.hub.mirror = new Mirror({ name, scope, budget }, opened, this.hub);
       return opened;
     });
-  }
-}
-
-/** Its second copy; `null` where the module cannot be loaded. Nobody waits for it. */
-async function mirror({ name, scope, mirror: budget }, engine, hub) {
-  try {
-    const { Mirror } = await import("./mirror.js");
-    return new Mirror({ name, scope, budget }, engine, hub);
-  } catch {
-    return null;
   }
 }
 
@@ -102,7 +94,7 @@ async function release(key, shared) {
   if (shared.users > 0) return;
   const { engines } = registry();
   const leave = async (engine) => {
-    await Promise.all([shared.hub.witness?.leave(), shared.hub.mirror.then((copy) => copy?.leave())]);
+    await Promise.all([shared.hub.witness?.leave(), shared.hub.mirror?.leave()]);
     await engine.close();
   };
   const ended = shared.engine.then(leave).finally(() => engines.delete(key));

@@ -322,7 +322,7 @@ export class Store {
     const call = (work) => (session === null ? this.alone(work) : this.onSessions([session], work));
     return call(async (engine, hub) => {
       const done = await engine.recover(drop, session);
-      const back = session === null ? await (await hub.mirror)?.bringBack() : null;
+      const back = session === null ? await hub.mirror?.bringBack() : null;
       const ended = done.map(({ from, epoch, runId, ...recovered }) => {
         // A finalized state is what it was. One that an answer was added to, or that went back, must be looked at.
         if (recovered.action === "finalized" && runId == null) this.#follow(recovered.sessionId, from, epoch);
@@ -353,7 +353,7 @@ export class Store {
       // First, or a page that dies between the two would take it for lost.
       await hub.witness?.forget([session]);
       const work = () => engine.deleteSession(session);
-      await ((await hub.mirror)?.forget(session, work) ?? work());
+      await (hub.mirror?.forget(session, work) ?? work());
       this.forget(session);
     });
   }

@@ -78,7 +78,7 @@ async function* summaries(store) {
 
 async function status(store, { name, scope, backend }) {
   const raw = await store.atOnce(async (engine, hub) => ({
-    lost: hub.lost?.sessions ?? [], mirror: (await (await hub.mirror)?.status()) ?? null, ...(await engine.status()),
+    lost: hub.lost?.sessions ?? [], mirror: (await hub.mirror?.status()) ?? null, ...(await engine.status()),
   }));
   const kept = backend === "indexeddb";
   return { ...raw, dataLost: raw.dataLost || raw.lost.length > 0, name, scope, persisted: kept ? await persisted() : null, quota: kept ? await quota() : null, version: VERSION };

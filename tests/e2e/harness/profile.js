@@ -70,6 +70,8 @@ export class Profile {
   /** Hashes of what was acknowledged and lost, by checkpoint; and how many of them the mirror has brought back. */
   gone = new Map();
   broughtBack = 0;
+  /** Whether the disk below has lost its power. */
+  isCutOff = false;
   /** How the page is to behave, as part of its address. */
   query = "";
   #waiting = new Map();
@@ -94,6 +96,8 @@ export class Profile {
       routes: {
         "/report": hears("report"),
         "/acknowledged": hears("acknowledged", (one, isLate) => {
+          // What is told while the power is cut, or after, nobody outside would have heard: a flush under way then may succeed and be in vain.
+          if (profile.isCutOff) return;
           profile.acknowledged.set(one.id, { ...one, end: profile.end });
           if (isLate) return;
           profile.fresh += 1;
@@ -163,6 +167,7 @@ export class Profile {
   /** What the page that is loaded next is answered when it has reported. */
   expect(orders) {
     this.orders = orders;
+    this.isCutOff = false;
     this.#life += 1;
     this.fresh = 0;
     this.freshOnDisk = 0;
@@ -236,13 +241,15 @@ export class Profile {
  * one of its session has taken its place.
  */
 export function compare(profile, report, tally) {
-  const stored = new Map(report.sessions.flatMap(({ id: session, checkpoints }) => checkpoints.map((checkpoint, age) => [checkpoint.id, { ...checkpoint, session, age }])));
+  // By session too: one that came back beside another of its id has the same checkpoints.
+  const name = (session, id) => `${session} ${id}`;
+  const stored = new Map(report.sessions.flatMap(({ id: session, checkpoints }) => checkpoints.map((checkpoint) => [name(session, checkpoint.id), checkpoint])));
   const lost = [];
   const changed = [];
   for (const [id, { hash, provisional, session }] of profile.acknowledged) {
-    const now = stored.get(id);
+    const now = stored.get(name(session, id));
     tally.checked += 1;
-    if (now && now.session === session) {
+    if (now) {
       if (now.hash === hash) tally.intact += 1;
       else changed.push(id);
       continue;
@@ -255,7 +262,7 @@ export function compare(profile, report, tally) {
       lost.push(id);
     }
   }
-  tally.unacknowledgedSeen += [...stored.keys()].filter((id) => !profile.acknowledged.has(id)).length;
+  tally.unacknowledgedSeen += [...stored.values()].filter(({ id }) => !profile.acknowledged.has(id)).length;
   return { lost, changed };
 }
 

@@ -59,7 +59,7 @@ async function digest(store) {
 /** Makes a database with something of everything in it, and gives its shape and rows. */
 async function template() {
   const name = "template";
-  const store = await open({ name });
+  const store = await open({ name, mirror: false });
   const chat = await store.session("chat");
   await chat.append([user("u0"), answer("a0")], { channels: { plan: 1 } });
   const first = await chat.put({ messages: [user("u0"), answer("a0"), user("u1"), answer("a1", "x".repeat(60_000))], plan: 2, bytes: new Uint8Array(100) }, { source: "message" });
@@ -100,7 +100,7 @@ async function furnish(name) {
     one.keys.forEach((key, i) => made.put(one.rows[i], key));
   });
   (await done(request)).close();
-  const store = await open({ name, timeout: PATIENCE_MS });
+  const store = await open({ name, timeout: PATIENCE_MS, mirror: false });
   return { store, chat: await store.session("chat"), other: await store.session("fork"), first };
 }
 
