@@ -17,7 +17,7 @@ after(async () => {
   await server.close();
 });
 
-test("a request that throws, an abort, or a closed connection at any request leaves the state before or after, and the next call works", { timeout: 300_000 }, async (t) => {
+test("a request that throws, an abort, or a closed connection at any request leaves the state before or after, and the next call works", { timeout: 600_000 }, async (t) => {
   // R2; dexie/Dexie.js#613, devashishdxt/rexie#6: every promise settles, with a typed error.
   // Two pages of two origins, hence with databases of their own, halve the time.
   const pages = await Promise.all(["127.0.0.1", "localhost"].map(async (host) => {
