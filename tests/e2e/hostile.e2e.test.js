@@ -77,7 +77,8 @@ function judge(t, results, first) {
   }
 }
 
-describe("hostile values and files", { timeout: 300_000 + (VALUES + FILES) * 600 }, () => {
+// The two browsers side by side: each has a core.
+describe("hostile values and files", { concurrency: true, timeout: 300_000 + (VALUES + FILES) * 600 }, () => {
   let server;
   let first;
   before(async () => {

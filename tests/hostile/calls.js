@@ -101,7 +101,7 @@ const ON_A_SESSION = {
   async "bundle"({ store }, value, random) { await random.one([() => store.import(value), () => store.import("{}", value), () => store.import("{}", { onExisting: value })])(); },
   async "event and listener"({ store }, value, random) { random.one([() => store.on(value, () => {}), () => store.on("restored", value)])()?.(); },
   async "options of open()"({ turnmark }, value, random) {
-    const key = random.one(["scope", "durability", "maxCheckpoints", "timeout", "fallbackToMemory", "persist", "retention", "streamInterval", "files"]);
+    const key = random.one(["scope", "durability", "maxCheckpoints", "timeout", "fallbackToMemory", "persist", "retention", "streamInterval", "files", "mirror"]);
     const asked = { backend: "memory", name: `hostile-${random.below(1e9)}`, [key]: value };
     // Not an object itself: one without these would ask for a database, which Node has not.
     const store = await turnmark.open(value !== undefined && typeof value !== "object" && random.chance(0.5) ? value : asked);

@@ -121,7 +121,7 @@ export function powerCuts({ total, size = 5, query = "", ...rest }) {
     // What was never called safe may go, and is counted apart.
     const about = { isExcused: ({ level }) => level !== "disk" };
     const end = async (browser) => {
-      profile.isCutOff = true;
+      profile.cutOff();
       disk.shutDown();
       await kill(browser);
       await disk.restart();

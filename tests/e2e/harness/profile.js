@@ -70,14 +70,14 @@ export class Profile {
   /** Hashes of what was acknowledged and lost, by checkpoint; and how many of them the mirror has brought back. */
   gone = new Map();
   broughtBack = 0;
-  /** Whether the disk below has lost its power. */
-  isCutOff = false;
   /** How the page is to behave, as part of its address. */
   query = "";
   #waiting = new Map();
   #server;
   #requested = [];
   #life = 0;
+  /** The last life that ended with a power cut. */
+  #cutOff = -1;
 
   /** A profile of a browser, in a folder of its own if none is named. */
   static async create({ engine = LEVELDB, folder = temporary("crash") } = {}) {
@@ -86,7 +86,10 @@ export class Profile {
     const hears = (event, note = () => {}) => async (request, response) => {
       const body = JSON.parse(await bodyOf(request));
       // What a browser said that is dead by now is true all the same, but nobody waits for it.
-      const isLate = Number(new URL(request.url, "http://127.0.0.1").searchParams.get("life")) !== profile.#life;
+      const life = Number(new URL(request.url, "http://127.0.0.1").searchParams.get("life"));
+      const isLate = life !== profile.#life;
+      // What is told of a life whose power is cut already, nobody outside would have heard: a flush that was under way may have succeeded in vain.
+      if (event === "acknowledged" && life <= profile.#cutOff) return void response.end();
       note(body, isLate);
       if (!isLate) profile.#tell(event, body);
       response.end(event === "report" ? JSON.stringify(profile.orders) : undefined);
@@ -96,8 +99,6 @@ export class Profile {
       routes: {
         "/report": hears("report"),
         "/acknowledged": hears("acknowledged", (one, isLate) => {
-          // What is told while the power is cut, or after, nobody outside would have heard: a flush under way then may succeed and be in vain.
-          if (profile.isCutOff) return;
           profile.acknowledged.set(one.id, { ...one, end: profile.end });
           if (isLate) return;
           profile.fresh += 1;
@@ -160,6 +161,11 @@ export class Profile {
     });
   }
 
+  /** The disk below is about to lose its power. */
+  cutOff() {
+    this.#cutOff = this.#life;
+  }
+
   get address() {
     return `${this.#server.origin}/crash.html?life=${this.#life}&${this.query}`;
   }
@@ -167,7 +173,6 @@ export class Profile {
   /** What the page that is loaded next is answered when it has reported. */
   expect(orders) {
     this.orders = orders;
-    this.isCutOff = false;
     this.#life += 1;
     this.fresh = 0;
     this.freshOnDisk = 0;

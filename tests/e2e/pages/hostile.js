@@ -6,4 +6,4 @@ const frame = document.createElement("iframe");
 document.body.append(frame);
 makeIn({ Foreign: frame.contentWindow, Shared: SharedArrayBuffer });
 
-globalThis.bench = (name, seed, base) => new Bench(turnmark, { options: { name, durability: "relaxed" }, seed, base });
+globalThis.bench = (name, seed, base) => new Bench(turnmark, { options: { name, durability: "relaxed", mirror: false }, seed, base });
